@@ -27,6 +27,7 @@
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace exchange {
 
@@ -47,6 +48,8 @@ namespace exchange {
 ///   until_ready()           A task: the process is ready behind it; else it is behind `start`.
 ///   status()                The exit status of an orderly end; else 0.
 ///   kill()                  Called before the process ends at once.
+///   commands()              The names of commands that its admin port may take; static.
+///   command(name, child)    Carries one out: an admin_outcome.
 template <class Type, class X>
 concept served_by_process =
     executor_traits<X> && requires(Type& it, const Type& same, std::FILE* to,
@@ -194,6 +197,18 @@ private:
                                            .count());
         served_.tell(made);
         return made;
+    }
+    [[nodiscard]] std::vector<std::string> commands() const override {
+        if constexpr (requires { Served::commands(); }) return Served::commands();
+        else return {};
+    }
+    [[nodiscard]] admin_outcome command(std::string_view name, std::string_view child) override {
+        if constexpr (requires { Served::commands(); }) {
+            log_.info("command", {{"what", name}, {"child", child}});
+            return served_.command(name, child);
+        } else {
+            return admin_source::command(name, child);
+        }
     }
     [[nodiscard]] std::string tasks() override {
         if constexpr (has_tasks) return gyre::dump_tasks(context_);

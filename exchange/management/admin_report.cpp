@@ -41,6 +41,20 @@ json session_json(const admin_session& it) {
     return made;
 }
 
+json child_json(const admin_child& it) {
+    json made;
+    made["name"] = it.name;
+    made["state"] = it.state;
+    made["pid"] = it.pid;
+    made["since_ms"] = it.since_ms;
+    made["starts"] = it.starts;
+    made["restarts"] = it.starts == 0 ? 0 : it.starts - 1;
+    made["failures"] = it.failures;
+    if (!it.admin.empty()) made["admin"] = it.admin;
+    if (!it.beside.empty()) made["beside"] = {{"state", it.beside}, {"pid", it.beside_pid}};
+    return made;
+}
+
 json quantiles_json(const latency_histogram& of) {
     json made;
     made["count"] = of.count();
@@ -143,13 +157,7 @@ std::string status_json(const admin_report& of) {
     for (const admin_session& each : of.sessions) made["sessions"].push_back(session_json(each));
     made["sessions_omitted"] = of.sessions_omitted;
     if (of.latency) made["latency_ns"] = quantiles_json(*of.latency);
-    for (const admin_child& each : of.children)
-        made["children"].push_back({{"name", each.name},
-                                    {"state", each.state},
-                                    {"pid", each.pid},
-                                    {"starts", each.starts},
-                                    {"restarts", each.starts == 0 ? 0 : each.starts - 1},
-                                    {"failures", each.failures}});
+    for (const admin_child& each : of.children) made["children"].push_back(child_json(each));
     return text_of(made);
 }
 

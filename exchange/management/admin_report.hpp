@@ -50,7 +50,12 @@ struct admin_child {
     std::string_view state{};
     int pid = -1;  ///< -1: it does not run.
     unsigned starts = 0;
-    unsigned failures = 0;  ///< In a row.
+    unsigned failures = 0;       ///< In a row.
+    std::uint64_t since_ms = 0;  ///< For so long it has been in its state.
+    std::string admin{};         ///< Where its own admin port is; empty if it has told none.
+    std::string_view beside{};   ///< What another process of it does: "starting", "draining", or
+                                 ///< nothing, as there is none.
+    int beside_pid = -1;
 };
 
 struct admin_report {

@@ -98,6 +98,14 @@ http::response text(http::status code, std::string body) {
     return made;
 }
 
+http::response told_of(const admin_outcome& it) {
+    using kind = admin_outcome::kind;
+    const http::status code = it.what == kind::begun     ? http::status::accepted
+                              : it.what == kind::not_now ? http::status::conflict
+                                                         : http::status::not_found;
+    return text(code, it.why + '\n');
+}
+
 http::response silent() {
     return text(http::status::service_unavailable, "the process does not answer\n");
 }
@@ -107,7 +115,8 @@ http::response silent() {
 class admin_server::service {
 public:
     service(admin_source& source, const admin_options& options)
-        : options_{options},
+        : source_{source},
+          options_{options},
           context_{on_epoll()},
           reports_{context_, source, options_, [&source] { return source.report(); }},
           tasks_{context_, source, options_, [&source] { return source.tasks(); }} {}
@@ -171,6 +180,26 @@ private:
         co_return text(http::status::ok, *known);
     }
 
+    /// What one command has come to; shared with the question, which may be answered too late.
+    struct command_under_way {
+        gyre::event answered;
+        admin_outcome outcome{};
+    };
+    gyre::task<http::response> carry_out(std::string name, const http::request& asked) {
+        // A page of a browser on this machine can post here, and says in this field where it is from.
+        if (asked.fields.contains("origin"))
+            co_return text(http::status::forbidden, "commands are not taken from web pages\n");
+        auto it = std::make_shared<command_under_way>();
+        source_.post([it, name, child = asked.query_value("child").value_or(""), this] {
+            it->outcome = source_.command(name, child);
+            context_.post([it] { it->answered.set(); });
+        });
+        const auto [late] =
+            co_await gyre::with_timeout(options_.answer_within, it->answered.wait());
+        if (late) co_return silent();
+        co_return told_of(it->outcome);
+    }
+
     http::handler routes() {
         using http::method;
         http::router made;
@@ -192,9 +221,14 @@ private:
                                            metrics_text(it)};
                  }))
             .add(method::get, "/tasks", [this](http::request&) { return answer_tasks(); });
+        if (!options_.commands) return std::move(made).build();
+        for (const std::string& each : source_.commands())
+            made.add(method::post, "/" + each,
+                     [this, each](http::request& asked) { return carry_out(each, asked); });
         return std::move(made).build();
     }
 
+    admin_source& source_;
     admin_options options_;
     gyre::io_context context_;
     shared_question<admin_report> reports_;

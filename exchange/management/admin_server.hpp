@@ -7,6 +7,7 @@
 //     GET /status    admin_report.hpp as JSON;  GET /latency its buckets
 //     GET /metrics   the same for Prometheus
 //     GET /tasks     what each coroutine waits for
+//     POST /NAME?child=WHICH   a command, where the configuration allows any
 //
 // The thread has a loop of gyre's own, on epoll, so it is the same beside each backend. It knows nothing of
 // the process: it posts a question to the process' loop, which answers between two pieces of its work. One
@@ -21,11 +22,26 @@
 #include <gyre/base/result.hpp>
 #include <gyre/io/endpoint.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace exchange {
+
+/// What became of a command.
+struct admin_outcome {
+    enum class kind : std::uint8_t {
+        begun,    ///< It is being carried out.
+        not_now,  ///< It cannot be as things are.
+        unknown_child,
+    };
+
+    kind what = kind::begun;
+    std::string why{};  ///< For people; without an end of line.
+};
 
 /// What an admin port asks of its process.
 class admin_source {
@@ -37,6 +53,13 @@ public:
     [[nodiscard]] virtual admin_report report() = 0;
     /// The task dump, or a line that says that the backend has none.
     [[nodiscard]] virtual std::string tasks() = 0;
+    /// The names of the commands that it takes, as "restart". Any thread.
+    [[nodiscard]] virtual std::vector<std::string> commands() const { return {}; }
+    /// Carries one of these out, or begins to.
+    [[nodiscard]] virtual admin_outcome command([[maybe_unused]] std::string_view name,
+                                                [[maybe_unused]] std::string_view child) {
+        return {admin_outcome::kind::not_now, "no commands are taken"};
+    }
 
 protected:
     ~admin_source() = default;

@@ -10,7 +10,7 @@ namespace {
     return at.kind() == gyre::endpoint::family::local || at.address().is_loopback();
 }
 
-void read_admin(json_section& in, admin_options& into) {
+void read_admin(json_section& in, admin_options& into, admin_commands known) {
     if (in.needs("at")) in.read_endpoint("at", into.at);
     in.read("connections_max", into.connections_max, {1, 1024});
     in.read_milliseconds("answer_within_ms", into.answer_within);
@@ -22,12 +22,19 @@ void read_admin(json_section& in, admin_options& into) {
             "expected an address of this machine alone, or \"to_others\": 1, since anybody who "
             "reaches it may ask" +
                 in.said("at"));
+    if (known == admin_commands::none) return;
+    unsigned commands = 0;
+    in.read("commands", commands, {0, 1});
+    into.commands = commands == 1;
+    if (into.wanted() && into.commands && !is_loopback(into.at))
+        in.wrong("at", "expected an address of this machine alone, since the port takes commands" +
+                           in.said("at"));
 }
 
 }  // namespace
 
-void read_process(json_section& top, process_options& into) {
-    top.in_object("admin", [&](auto& in) { read_admin(in, into.admin); });
+void read_process(json_section& top, process_options& into, admin_commands known) {
+    top.in_object("admin", [&](auto& in) { read_admin(in, into.admin, known); });
     top.in_object("log", [&](auto& in) {
         in.read_one_of("level", into.log, find_log_level, all_log_levels());
     });

@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 
 namespace exchange {
 
@@ -23,6 +24,7 @@ struct admin_options {
     std::size_t connections_max = 64;
     gyre::duration answer_within = std::chrono::seconds{1};  ///< Else the process counts as stuck.
     gyre::duration fresh_for = std::chrono::milliseconds{100};  ///< Of an answer, for others.
+    bool commands = false;  ///< May they tell the process to do something, too?
 
     [[nodiscard]] bool wanted() const noexcept { return at.kind() != gyre::endpoint::family::none; }
 };
@@ -32,8 +34,13 @@ struct process_options {
     log_level log = log_level::warning;  ///< What is told on standard error, from this level on.
 };
 
+/// Whether there is anything that the process can be told over its admin port.
+enum class admin_commands : std::uint8_t { none, some };
+
 /// Reads the sections `admin` and `log` of a whole configuration. An admin port that other machines can reach
-/// is an error, unless the section says so: "to_others": 1.
-void read_process(json_section& top, process_options& into);
+/// is an error, unless the section says so: "to_others": 1. One that takes commands ("commands": 1) is for
+/// this machine alone, whatever the section says.
+void read_process(json_section& top, process_options& into,
+                  admin_commands known = admin_commands::none);
 
 }  // namespace exchange

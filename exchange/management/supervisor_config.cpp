@@ -38,12 +38,40 @@ void read_after(json_section& in, const std::vector<supervised_child>& others,
     }
 }
 
+[[nodiscard]] bool is_known_place(const gyre::endpoint& at) {
+    return at.kind() == gyre::endpoint::family::local || at.port() != 0;
+}
+
+void read_listen(json_section& in, const std::vector<supervised_child>& others,
+                 std::vector<gyre::endpoint>& into) {
+    for (const std::string& each : in.texts("listen")) {
+        const auto at = gyre::endpoint::parse(each);
+        if (!at.ok() || !is_known_place(at.value())) {
+            in.wrong("listen",
+                     "expected addresses with ports, since the child's configuration "
+                     "names the same" +
+                         in.said("listen"));
+            continue;
+        }
+        const auto has_it = [&at](const supervised_child& it) {
+            return std::ranges::count(it.listen, at.value()) > 0;
+        };
+        if (std::ranges::count(into, at.value()) > 0 || std::ranges::any_of(others, has_it))
+            in.wrong("listen", "expected each address once" + in.said("listen"));
+        into.push_back(at.value());
+    }
+}
+
 void read_child(json_section& in, std::vector<supervised_child>& into) {
     supervised_child made;
     read_name(in, into, made.name);
     if (in.needs("program")) in.read_string("program", made.program);
     made.arguments = in.texts("arguments");
     read_after(in, into, made.after);
+    read_listen(in, into, made.listen);
+    unsigned replaceable = 0;
+    in.read("replaceable", replaceable, {0, 1});
+    made.replaceable = replaceable == 1;
     in.read_milliseconds("ready_within_ms", made.ready_within);
     in.read_milliseconds("drain_within_ms", made.drain_within);
     in.read_milliseconds("restart_after_ms", made.restart_after);
@@ -69,7 +97,7 @@ supervisor_config_reading read_supervisor_config(std::string_view text, const st
         top.wrong("children", "there is nothing to supervise");
     if (made.value.children.size() > children_max)
         top.wrong("children", "expected at most " + std::to_string(children_max));
-    read_process(top, made.value.process);
+    read_process(top, made.value.process, admin_commands::some);
     top.finish();
     return made;
 }

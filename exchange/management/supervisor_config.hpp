@@ -9,6 +9,8 @@
 #include <exchange/management/config.hpp>
 #include <exchange/management/process_options.hpp>
 
+#include <gyre/io/endpoint.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <string>
@@ -23,6 +25,11 @@ struct supervised_child {
     std::string program{};  ///< With a slash a path; else a program beside the supervisor's own.
     std::vector<std::string> arguments{};
     std::vector<std::size_t> after{};  ///< Those that must be ready before it is started: indices.
+    /// Where the supervisor listens for it, as long as itself runs. Each of its processes is given these
+    /// listeners, and takes those at the places that its own configuration names.
+    std::vector<gyre::endpoint> listen{};
+    /// May two of its processes run beside each other, so that one takes the other's place?
+    bool replaceable = false;
     /// For it to print a line that begins with "ready: ". Else it is killed, and counts as failed.
     gyre::duration ready_within = std::chrono::seconds{10};
     /// For it to end when it is asked to. Else it is killed.

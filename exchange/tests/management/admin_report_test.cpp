@@ -75,7 +75,15 @@ TEST_CASE("admin_report: what is not measured is not told") {
 TEST_CASE("admin_report: a child that was never started has not been restarted") {
     admin_report made;
     made.children = {
-        {.name = "facility", .state = "ready", .pid = 7, .starts = 3, .failures = 1},
+        {.name = "facility",
+         .state = "ready",
+         .pid = 7,
+         .starts = 3,
+         .failures = 1,
+         .since_ms = 50,
+         .admin = "127.0.0.1:7021",
+         .beside = "starting",
+         .beside_pid = 8},
         {.name = "gateway", .state = "waiting"},
     };
     const auto told = nlohmann::json::parse(status_json(made))["children"];
@@ -85,7 +93,13 @@ TEST_CASE("admin_report: a child that was never started has not been restarted")
     CHECK(told[0]["starts"] == 3);
     CHECK(told[0]["restarts"] == 2);
     CHECK(told[0]["failures"] == 1);
+    CHECK(told[0]["since_ms"] == 50);
+    CHECK(told[0]["admin"] == "127.0.0.1:7021");
+    CHECK(told[0]["beside"]["state"] == "starting");
+    CHECK(told[0]["beside"]["pid"] == 8);
     CHECK(told[1]["state"] == "waiting");
+    CHECK_FALSE(told[1].contains("admin"));
+    CHECK_FALSE(told[1].contains("beside"));
     CHECK(told[1]["restarts"] == 0);
 }
 

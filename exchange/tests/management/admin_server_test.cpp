@@ -52,6 +52,15 @@ public:
         return made;
     }
     std::string tasks() override { return "a task\n"; }
+    std::vector<std::string> commands() const override { return {"replace"}; }
+    admin_outcome command(std::string_view name, std::string_view child) override {
+        using kind = admin_outcome::kind;
+        commanded += std::string{name} + ' ' + std::string{child} + ';';
+        if (child == "nobody") return {kind::unknown_child, "no such child"};
+        if (child == "busy") return {kind::not_now, "not now"};
+        return {kind::begun, "begun"};
+    }
+    std::string commanded;  ///< Of its thread.
 
     std::atomic<int> reports = 0;
     std::atomic<bool> draining = false;
@@ -176,4 +185,33 @@ TEST_CASE("admin_server: it can end with clients that say nothing, and before it
     it.begin();
     CHECK(asked(admin, "GET /health").status == 200);
     it.end();
+}
+
+TEST_CASE("admin_server: commands are taken where they may be given, and not from web pages") {
+    process it;
+    admin_options how = somewhere();
+    {
+        admin_server closed{it, how};
+        REQUIRE(closed.start().ok());
+        CHECK(asked(closed, "POST /replace?child=a").status == 404);
+    }
+    how.commands = true;
+    admin_server admin{it, how};
+    REQUIRE(admin.start().ok());
+    it.begin();
+    const http_answer begun = asked(admin, "POST /replace?child=a%2Bb");
+    CHECK(begun.status == 202);
+    CHECK(begun.body == "begun\n");
+    CHECK(asked(admin, "POST /replace?child=busy").status == 409);
+    CHECK(asked(admin, "POST /replace?child=nobody").status == 404);
+    CHECK(asked(admin, "POST /replace").status == 202);
+    CHECK(asked(admin, "GET /replace?child=a").status == 405);
+    CHECK(asked(admin, "POST /restart?child=a").status == 404);
+    const plain_connection page{admin.at().port()};
+    page.say(
+        "POST /replace?child=a HTTP/1.1\r\nHost: here\r\nOrigin: http://elsewhere\r\n"
+        "Connection: close\r\n\r\n");
+    CHECK(answer_in(page.rest()).status == 403);
+    it.end();
+    CHECK(it.commanded == "replace a+b;replace busy;replace nobody;replace ;");
 }

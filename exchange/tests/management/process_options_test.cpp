@@ -17,11 +17,11 @@ struct reading {
     std::vector<config_error> errors;
 };
 
-reading read(const char* text) {
+reading read(const char* text, admin_commands known = admin_commands::none) {
     reading made;
     const nlohmann::json whole = nlohmann::json::parse(text);
     json_section top{whole, "", made.errors};
-    read_process(top, made.value);
+    read_process(top, made.value, known);
     top.finish();
     return made;
 }
@@ -67,4 +67,19 @@ TEST_CASE("process_options: what is wrong is said with its place") {
     refused(R"({"log": {"level": "loud"}})",
             "log.level: expected one of debug, info, warning, error, but found \"loud\"");
     refused(R"({"log": {"levels": "info"}})", "log.levels: unknown key; there are level");
+}
+
+TEST_CASE("process_options: commands are taken where there are any, from this machine alone") {
+    const char* const wanted = R"({"admin": {"at": "127.0.0.1:7021", "commands": 1}})";
+    CHECK(read(wanted, admin_commands::some).value.admin.commands);
+    CHECK(read(wanted, admin_commands::some).errors.empty());
+    CHECK_FALSE(
+        read(R"({"admin": {"at": "127.0.0.1:7021"}})", admin_commands::some).value.admin.commands);
+    CHECK(read(wanted).errors.size() == 1);  // An unknown key.
+    const reading open = read(R"({"admin": {"at": "0.0.0.0:7021", "to_others": 1, "commands": 1}})",
+                              admin_commands::some);
+    REQUIRE(open.errors.size() == 1);
+    CHECK(open.errors[0].message() ==
+          "admin.at: expected an address of this machine alone, since the port takes commands, but "
+          "found \"0.0.0.0:7021\"");
 }
