@@ -79,13 +79,6 @@ std::vector<std::string> load_through(const running_gateway& gateway,
     return words;
 }
 
-/// Backends that have coroutines.
-std::vector<std::string> gateway_backends() {
-    std::vector<std::string> all = facility_backends();
-    std::erase(all, "asio_callback");
-    return all;
-}
-
 void wait_for_a_bid(const running_exchange& it) {
     while (it.ctl({"show", "book", "1"}).text.find("\nbid ") == std::string::npos) {
     }

@@ -69,6 +69,12 @@ std::vector<std::string> facility_backends() {
     return all;
 }
 
+std::vector<std::string> gateway_backends() {
+    std::vector<std::string> all = facility_backends();
+    std::erase(all, "asio_callback");
+    return all;
+}
+
 running_exchange::running_exchange(const std::string& backend,
                                    const std::function<void(nlohmann::json&)>& change,
                                    const std::string& passwords)

@@ -41,6 +41,8 @@ private:
 
 /// The backends that this build can run.
 [[nodiscard]] std::vector<std::string> facility_backends();
+/// Those of them that have coroutines.
+[[nodiscard]] std::vector<std::string> gateway_backends();
 
 class running_exchange {
 public:

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // A supervised exchange: in which order it comes and goes, and what becomes of it when its parts are killed.
-#include <exchange/tests/programs/running_exchange.hpp>
-#include <exchange/tests/support/plain_http.hpp>
+#include <exchange/tests/programs/supervised_exchange.hpp>
 
 #include <support/harness.hpp>
 
 #include <algorithm>
 #include <csignal>
 #include <fstream>
-#include <random>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -19,133 +16,6 @@ using namespace exchange::testing;
 using gyre::testing::program;
 
 namespace {
-
-/// One that the kernel gives to no client.
-std::string own_place() {
-    static std::mt19937 dice{std::random_device{}()};
-    return "127.0.0.1:" + std::to_string(20'000 + dice() % 10'000);
-}
-
-/// A facility and a gateway behind it, with places of their own, and a supervisor of both.
-class supervised_exchange {
-public:
-    supervised_exchange()
-        : order_entry_{own_place()},
-          requests_{own_place()},
-          gateways_{own_place()},
-          through_gateway_{own_place()},
-          facility_{sample_text([this](nlohmann::json& it) {
-              it["order_entry"]["at"] = order_entry_;
-              it["feed"]["requests"] = requests_;
-              it["gateways"]["at"] = gateways_;
-              it["operators"].erase("audit_file");
-          })},
-          gateway_credentials_{
-              gyre::testing::text_of_file(EXCHANGE_SAMPLE_FOLDER "/gateway_credentials.json")},
-          gateway_{gateway_text()},
-          passwords_{sample_passwords()},
-          supervisor_{supervisor_text()},
-          it_{EXCHANGE_EXCHANGE_SUPERVISOR, {supervisor_.path()}} {
-        std::string line = it_.next_line();
-        for (int each = 0; each < 100 && !line.starts_with("ready: "); ++each) {
-            lines_ += line + '\n';
-            line = it_.next_line();
-        }
-        INFO(lines_);
-        const std::string word = "ready: 2 children, admin ";
-        REQUIRE(line.starts_with(word));
-        admin_ = port_of(line);
-    }
-
-    [[nodiscard]] program& it() noexcept { return it_; }
-    /// All that it has said, once it has ended.
-    [[nodiscard]] std::string rest() { return lines_ + it_.rest_of_output(); }
-
-    [[nodiscard]] nlohmann::json status() const {
-        const http_answer answer = ask(admin_, "GET /status");
-        REQUIRE(answer.status == 200);
-        return nlohmann::json::parse(answer.body);
-    }
-    [[nodiscard]] nlohmann::json child(const std::string& name) const {
-        const nlohmann::json now = status();
-        for (const nlohmann::json& each : now["children"])
-            if (each["name"] == name) return each;
-        return {};
-    }
-    /// Kills a child, and waits until another one is ready in its place.
-    void kill_child(const std::string& name) const {
-        const nlohmann::json before = child(name);
-        REQUIRE(::kill(before["pid"], SIGKILL) == 0);
-        for (;;) {
-            const nlohmann::json now = child(name);
-            if (now["starts"] > before["starts"] && now["state"] == "ready") break;
-        }
-    }
-    [[nodiscard]] running_exchange::answer load(std::vector<std::string> words) const {
-        words.insert(words.begin(),
-                     {"--config", facility_.path(), "--order-entry", through_gateway_, "--requests",
-                      requests_, "--credentials", passwords_.path()});
-        return outcome_of(EXCHANGE_LOAD_GENERATOR, std::move(words));
-    }
-
-private:
-    [[nodiscard]] std::string gateway_text() const {
-        nlohmann::json it = nlohmann::json::parse(
-            gyre::testing::text_of_file(EXCHANGE_SAMPLE_FOLDER "/gateway.json"), nullptr, true,
-            true);
-        it["order_entry"]["at"] = through_gateway_;
-        it["facility"]["at"] = gateways_;
-        it["credentials_file"] = gateway_credentials_.path();
-        return it.dump(1);
-    }
-    [[nodiscard]] std::string supervisor_text() const {
-        nlohmann::json it;
-        it["children"] = {
-            {{"name", "facility"},
-             {"program", EXCHANGE_MATCHING_FACILITY},
-             {"arguments", {facility_.path()}},
-             {"ready_within_ms", 120'000},
-             {"drain_within_ms", 120'000}},
-            {{"name", "gateway"},
-             {"program", EXCHANGE_ORDER_ENTRY_GATEWAY},
-             {"arguments", {gateway_.path()}},
-             {"after", {"facility"}},
-             {"ready_within_ms", 120'000},
-             {"drain_within_ms", 120'000}},
-        };
-        it["admin"]["at"] = "127.0.0.1:0";
-        it["log"]["level"] = "info";
-        return it.dump(1);
-    }
-
-    std::string order_entry_;
-    std::string requests_;
-    std::string gateways_;
-    std::string through_gateway_;
-    written_config facility_;
-    written_config gateway_credentials_;
-    written_config gateway_;
-    written_config passwords_;
-    written_config supervisor_;
-    program it_;
-    std::string lines_;
-    std::uint16_t admin_ = 0;
-};
-
-/// What a log tells, as "child_started facility"; other lines are left out.
-std::vector<std::string> story_in(const std::string& text) {
-    std::vector<std::string> made;
-    std::istringstream lines{text};
-    for (std::string line; std::getline(lines, line);) {
-        if (!line.starts_with("{")) continue;
-        const nlohmann::json it = nlohmann::json::parse(line);
-        if (it["process"] != "exchange_supervisor") continue;
-        std::string event = it["event"];
-        if (it.contains("name")) event += ' ' + std::string{it["name"]};
-        made.push_back(std::move(event));
-    }
-    return made;
-}
 
 /// Does this process run no more? One that is waited for by nobody counts as ended.
 bool is_gone(int id) {
