@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
 import http.client
 import json
 import os
@@ -287,6 +288,12 @@ class Pulse:
 # --------------------------------------------------------------------------------------------------------
 
 
+def end_with_parent() -> None:
+    """Of a child before it starts: as by Ctrl-C, should this process be killed."""
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGINT)
+
+
 def measured_contenders(build: Path) -> list[str]:
     """Gyre on io_uring, or on epoll where the kernel has or allows none; Asio as it is fastest."""
     program = build / "lab" / "exchange_gyre"
@@ -306,7 +313,8 @@ class Measuring:
             [*LAB, "exchange", "--glance", "--no-system-calls",
              "--build", build, "--contenders", ",".join(self.contenders), "--seconds", f"{seconds:.0f}",
              "--json", self._file],
-            stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log, start_new_session=True)
+            stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log, start_new_session=True,
+            preexec_fn=end_with_parent)
 
     def over(self) -> bool:
         return self._process.poll() is not None
@@ -402,9 +410,12 @@ def greet(screen: Screen, made: dict[str, dict], seconds: int, folder: Path) -> 
 
 def watch(screen: Screen, exchange: Exchange, signals: Signals, pulse: Pulse, measuring: Measuring | None,
           seconds: int) -> None:
-    begun, second, shown = time.monotonic(), 0, measuring is None
+    begun, second, shown, told = time.monotonic(), 0, measuring is None, 0
     while not exchange.over.is_set():
         second += 1
+        for each in exchange.faults[told:]:
+            screen.say(f"    {each}")
+            told += 1
         left = begun + second - time.monotonic()
         if signals.asked.wait(max(0.0, left)) or (seconds and second > seconds):
             break
@@ -443,21 +454,14 @@ def demonstrate(asked: argparse.Namespace, screen: Screen, signals: Signals) -> 
     if exchange.faults:
         screen.say(f"demo: {exchange.log} tells more")
     if not exchange.faults:
-        screen.say(next_lines())
+        screen.say(NEXT)
     return 1 if exchange.faults else 0
 
 
-def next_lines() -> str:
-    """The little that a reader would write next."""
-    source = (ROOT / "examples" / "echo_server.cpp").read_text(encoding="utf-8")
-    echo = re.search(r"^gyre::task<> echo\(.*?^}\n", source, re.MULTILINE | re.DOTALL)
-    code = re.sub(r"^(?=.)", "    ", echo[0], flags=re.MULTILINE)
-    return f"""\
+NEXT = """\
 
-The few lines you would write next, from examples/echo_server.cpp (exchange/README.md is about the exchange):
-
-{code}
-    cmake --preset dev && cmake --build --preset dev --target echo_server && build/dev/examples/echo_server"""
+Next: examples/echo_server.cpp is the least that a server on gyre is; exchange/README.md tells what you have
+just seen; `./dev bench exchange` measures it."""
 
 
 def main() -> int:

@@ -181,7 +181,7 @@ class ProgramTest(unittest.TestCase):
         self.assertGreaterEqual(time.monotonic() - begun, 1)
         self.assertRegex(said, r"page      http://127\.0\.0\.1:\d+/\n")
         self.assertIn("traders: everything agrees\n", said)
-        self.assertIn("gyre::task<> echo(", said)
+        self.assertIn("Next: ", said)
 
     def test_signals_end_it_in_order(self):
         for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
