@@ -36,14 +36,18 @@ namespace {
 struct blow {
     const char* child;
     enum class kind : std::uint8_t { kill, replace } what;
-    bool ends_life;  ///< Is what was traded before gone?
+    bool ends_life;     ///< Is what was traded before gone?
+    bool cuts_clients;  ///< Do all of them lose their connections?
 };
 
 // Another child of the exchange is one more line here, and one more child in supervised_exchange.
 constexpr std::array blows{
-    blow{"gateway", blow::kind::kill, false},    blow{"facility", blow::kind::kill, true},
-    blow{"gateway", blow::kind::replace, false}, blow{"gateway", blow::kind::kill, false},
-    blow{"facility", blow::kind::kill, true},
+    blow{"gateway", blow::kind::kill, false, true},
+    blow{"facility", blow::kind::kill, true, true},
+    blow{"distributor", blow::kind::kill, false, false},
+    blow{"gateway", blow::kind::replace, false, true},
+    blow{"gateway", blow::kind::kill, false, true},
+    blow{"facility", blow::kind::kill, true, true},
 };
 constexpr std::uint64_t answers_between = 40;  // To each client.
 
@@ -225,23 +229,32 @@ public:
     explicit crowd_settings(std::uint16_t count)
         : count_{count}, credentials_{sample_of("credentials.json", [this](nlohmann::json& it) {
               const nlohmann::json hash = it["participants"][0]["hash"];
-              it["participants"] = members([&](std::uint16_t each) {
+              nlohmann::json crowd = members([&](std::uint16_t each) {
                   return nlohmann::json{
                       {"username", name_of(each)}, {"hash", hash}, {"session", each}};
               });
+              for (nlohmann::json each : it["participants"])
+                  if (each["username"] == "mdist") {
+                      each["session"] = count_ + 1;
+                      crowd.push_back(each);
+                  }
+              it["participants"] = crowd;
           })} {}
 
     [[nodiscard]] supervised_options options(const std::string& backend) const {
         supervised_options made;
         made.backend = backend;
         made.held = true;
+        made.distributor = true;
         made.facility = [this](nlohmann::json& it) {
             it["timing"] = {{"heartbeat_after_ms", 1000}, {"drain_within_ms", 500}};
             it["credentials_file"] = credentials_.path();
             it["accounts"] = members(
                 [](std::uint16_t each) { return nlohmann::json{{"id", each}, {"firm", each}}; });
+            it["accounts"].push_back({{"id", count_ + 1}, {"firm", count_ + 1}});
             it["sessions"] = members(
                 [](std::uint16_t each) { return nlohmann::json{{"id", each}, {"account", each}}; });
+            it["sessions"].push_back({{"id", count_ + 1}, {"account", count_ + 1}});
         };
         made.gateway = [](nlohmann::json& it) { it["accounts"] = nlohmann::json::array(); };
         made.gateway_credentials =
@@ -292,7 +305,8 @@ public:
 
 private:
     task<> conduct() {
-        std::map<std::string, unsigned> starts{{"gateway", 1}, {"facility", 1}};
+        std::map<std::string, unsigned> starts;
+        for (const blow& each : blows) starts[each.child] = 1;
         for (const blow& each : blows) {
             co_await until_traded();
             co_await strike(each, ++starts[each.child]);
@@ -414,6 +428,8 @@ TEST_CASE("kills: whatever is killed under trading clients, they know what the e
     CAPTURE(seed);
     const auto lives_ended = static_cast<std::uint64_t>(
         std::ranges::count_if(blows, [](const blow& each) { return each.ends_life; }));
+    const auto cuts = static_cast<std::uint64_t>(
+        std::ranges::count_if(blows, [](const blow& each) { return each.cuts_clients; }));
     for (const std::string& backend : gateway_backends()) {
         CAPTURE(backend);
         const std::uint16_t count = clients_wanted();
@@ -424,7 +440,7 @@ TEST_CASE("kills: whatever is killed under trading clients, they know what the e
         CHECK(it.sum(&trading_client::unanswered) == 0);
         for (const trading_client& each : it.clients) {
             CHECK(each.lives == lives_ended);
-            CHECK(each.losses >= blows.size());
+            CHECK(each.losses >= cuts);
         }
         CHECK(it.orders_agreed > 0);
         MESSAGE(backend, ": ", count, " clients, ", blows.size(), " blows, ",

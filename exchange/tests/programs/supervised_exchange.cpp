@@ -47,6 +47,19 @@ supervised_exchange::supervised_exchange(const supervised_options& how)
                              it["log"]["level"] = "info";
                              if (how.gateway) how.gateway(it);
                          })},
+      subscribers_{own_place()},
+      distributor_credentials_{
+          gyre::testing::text_of_file(EXCHANGE_SAMPLE_FOLDER "/distributor_credentials.json")},
+      distributor_{sample_of("distributor.json",
+                             [this](nlohmann::json& it) {
+                                 const auto facility = nlohmann::json::parse(
+                                     gyre::testing::text_of_file(facility_.path()));
+                                 it["feed"]["from"] = facility["feed"]["to"];
+                                 it["feed"]["requests"] = requests_;
+                                 it["exchange"]["at"] = order_entry_;
+                                 it["subscribers"] = {{"at", subscribers_}};
+                                 it["credentials_file"] = distributor_credentials_.path();
+                             })},
       passwords_{how.passwords},
       supervisor_{supervisor_text(how)},
       it_{EXCHANGE_EXCHANGE_SUPERVISOR, {supervisor_.path()}} {
@@ -56,7 +69,8 @@ supervised_exchange::supervised_exchange(const supervised_options& how)
         line = it_.next_line();
     }
     INFO(lines_);
-    const std::string word = "ready: 2 children, admin ";
+    const std::string word =
+        how.distributor ? "ready: 3 children, admin " : "ready: 2 children, admin ";
     REQUIRE(line.starts_with(word));
     admin_ = port_of(line);
 }
@@ -81,6 +95,13 @@ std::string supervised_exchange::supervisor_text(const supervised_options& how) 
     }
     nlohmann::json it;
     it["children"] = {facility, gateway};
+    if (how.distributor) {
+        nlohmann::json distributor =
+            child("distributor", EXCHANGE_MARKET_DATA_DISTRIBUTOR, distributor_.path());
+        distributor["after"] = {"facility"};
+        distributor["listen"] = {subscribers_};
+        it["children"].push_back(distributor);
+    }
     it["admin"] = {{"at", "127.0.0.1:0"}, {"commands", 1}};
     it["log"]["level"] = "info";
     return it.dump(1);

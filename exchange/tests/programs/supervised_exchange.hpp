@@ -25,6 +25,7 @@ namespace exchange::testing {
 struct supervised_options {
     std::string backend = "gyre_epoll";  ///< Of facility and gateway.
     bool held = false;  ///< Does the supervisor listen for both, and may the gateway be replaced?
+    bool distributor = false;  ///< Is there one, "mdist" of the credentials?
     gyre::duration gateway_ready_within = std::chrono::minutes{2};
     std::function<void(nlohmann::json&)> facility{};  ///< What is changed in its configuration.
     std::function<void(nlohmann::json&)> gateway{};
@@ -71,6 +72,9 @@ private:
     written_config facility_;
     written_config gateway_credentials_;
     written_config gateway_;
+    std::string subscribers_;
+    written_config distributor_credentials_;
+    written_config distributor_;
     written_config passwords_;
     written_config supervisor_;
     gyre::testing::program it_;
