@@ -147,9 +147,9 @@ TEST_CASE("the sample configuration is in order, and means what it says") {
     CHECK(it.facility.feed.to_string() == "239.195.70.1:7002");
     CHECK(it.facility.feed_interface == "lo");
     CHECK(it.facility.feed_requests.port() == 7003);
-    CHECK(it.facility.connections_max == 3 + 16 + 32 + 16);
+    CHECK(it.facility.connections_max == 4 + 16 + 32 + 16);
     CHECK(it.host.sequencing.limits.orders_max == 20'000);
-    REQUIRE(it.host.participants.size() == 3);
+    REQUIRE(it.host.participants.size() == 4);
     CHECK(it.host.participants[0].session == session_id{1});
     CHECK(it.host.passwords("secret", it.host.participants[0].secret));
     REQUIRE(it.host.operators.size() == 4);
