@@ -74,7 +74,8 @@ supervision::end_of supervision::on_ended(std::size_t which, unsigned generation
     child& it = children_[which];
     if (generation == it.before.generation || generation == it.next.generation) {
         const bool was_next = generation == it.next.generation;
-        (was_next ? it.next : it.before) = {};
+        auto& its = was_next ? it.next : it.before;
+        its = {};
         if (draining_) ask_those_that_can(now);
         return was_next ? end_of::replacement : end_of::replaced;
     }
