@@ -184,14 +184,14 @@ TEST_CASE("lists show who is there and what is traded, as tables and as JSON") {
             parse_list(it, {"show", "orders", "--account", "1", "--instrument", "2"});
         CHECK(in_two["orders"].size() < orders.size());
         const auto accounts = parse_list(it, {"show", "accounts"})["accounts"];
-        REQUIRE(accounts.size() == 3);
+        REQUIRE(accounts.size() == 4);
         CHECK(accounts[0]["open_orders"] == orders.size());
         const auto instruments = parse_list(it, {"show", "instruments"})["instruments"];
         REQUIRE(instruments.size() == 2);
         CHECK(instruments[0]["trades"] > 0);
         CHECK(parse_list(it, {"show", "products"})["products"][1]["ticks"][0]["step"] == 5);
         const auto sessions = parse_list(it, {"show", "sessions"})["sessions"];
-        REQUIRE(sessions.size() == 3);
+        REQUIRE(sessions.size() == 4);
         CHECK(sessions[0]["logged_in"] == false);
         CHECK(sessions[0]["last_client_seq"] > 1);
 
