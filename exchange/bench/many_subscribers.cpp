@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A thousand subscribers of a distributor over WebSocket, in JSON, some of whom never read: what they cost it,
-// and how late the others are told.
+// A thousand subscribers of a distributor over WebSocket, in JSON, some of whom never read: what they cost
+// it, and how late the others are told.
 //
-// A facility and a distributor run as processes; subscribers and the one who trades are here. Late is from the
-// order that is sent to the level that is read. Rounds with silent subscribers and without are interleaved.
+// A facility and a distributor run as processes; subscribers and the one who trades are here. Late is from
+// the order that is sent to the level that is read. Rounds with silent subscribers and without are
+// interleaved.
 #include <exchange/bench/facility_process.hpp>
 #include <exchange/bench/loopback.hpp>
 #include <exchange/bench/session_client.hpp>
@@ -147,7 +148,8 @@ std::string distributor_config(const options& how, const facility_process& of) {
            of.requests().to_string() + R"(", "ask_from": "127.0.0.1:0"},
 "exchange": {"at": ")" +
            of.order_entry().to_string() + R"(", "username": "mdist"},
-"subscribers": {"at": "127.0.0.1:0", "websocket_at": "127.0.0.1:0", "open_to_all": 1, "connections_max": 20000},
+"subscribers": {"at": "127.0.0.1:0", "websocket_at": "127.0.0.1:0", "open_to_all": 1,
+                "connections_max": 20000},
 "credentials_file": "credentials.json"})";
 }
 
@@ -171,8 +173,10 @@ public:
         while (!trader_->is_in()) static_cast<void>(co_await gyre::sleep_for(1ms));
         // The instrument is known once it was spoken of.
         for (std::size_t each = 0; each < orders_kept; ++each) trade();
-        for (std::size_t round = 0; round < how_.rounds; ++round)
-            co_await listen(round % 2 == 0 ? 0 : how_.silent);
+        for (std::size_t round = 0; round < how_.rounds; round += 2) {
+            co_await listen(0);
+            co_await listen(how_.silent);
+        }
         trader_->leave();
     }
 

@@ -20,8 +20,8 @@ struct client_doors_options {
     std::size_t connections_max = 1024;  ///< At each door.
     soup_framer_options framing{.payload_bytes_max = 2048, .buffer_bytes_max = 16 * 1024};
     websocket_options websockets{};
-    /// Of what is written to a client, so many bytes wait in the kernel (SO_SNDBUF, which Linux doubles); 0: as
-    /// many as the system likes, which grows to megabytes for a client that reads late.
+    /// Of what is written to a client, so many bytes wait in the kernel (SO_SNDBUF, which Linux doubles); 0:
+    /// as many as the system likes, which grows to megabytes for a client that reads late.
     int kernel_send_bytes = 0;
     gyre::duration timer_tick = std::chrono::milliseconds{50};  ///< How exact heartbeats are.
     gyre::duration linger = std::chrono::seconds{2};  ///< For a client to read our last words.

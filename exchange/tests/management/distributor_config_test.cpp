@@ -65,7 +65,8 @@ TEST_CASE("a distributor's configuration says what it hears, asks, serves and se
         it["backend"] = "gyre_epoll";
         it["feed"]["dead_after_ms"] = 4000;
         it["subscribers"].update(json::parse(R"({"websocket_at": "127.0.0.1:7042",
-            "connections_max": 99, "kernel_send_bytes": 9000, "unsent_bytes_max": 30000, "subscriptions_max": 7, "open_to_all": 1})"));
+            "connections_max": 99, "kernel_send_bytes": 9000, "unsent_bytes_max": 30000,
+            "subscriptions_max": 7, "open_to_all": 1})"));
         it["redistribution"] = json::parse(R"({"to": "239.1.2.4:7043", "interface": "lo",
             "from": "127.0.0.1:0", "requests": "127.0.0.1:7044", "kept_messages_max": 10})");
         it["limits"] = json::parse(
