@@ -21,6 +21,9 @@ TEST_CASE("asio gateway: clients stay while the link is away, and miss nothing")
 TEST_CASE("asio gateway: one that takes another one's place serves its clients") {
     laws::a_gateway_that_takes_another_ones_place_serves_its_clients();
 }
+TEST_CASE("asio gateway: one that drains does not connect again") {
+    laws::a_gateway_that_drains_does_not_connect_again();
+}
 TEST_CASE("asio gateway: two of one name leave each other time") {
     laws::two_gateways_of_one_name_leave_each_other_time();
 }

@@ -375,6 +375,23 @@ struct gateway_law {
             how);
     }
 
+    /// Another one may have its place by then.
+    static void a_gateway_that_drains_does_not_connect_again() {
+        hold([](scene& it) -> task {
+            trader<X> a{it.on, it.client("alice")};
+            co_await a.in();
+            it.gateway().gateway.drain();
+            ::shutdown(descriptor_to(it.link_at), SHUT_RDWR);
+            co_await it.until([&] { return it.gateway().gateway.clients() == 0; });
+            const gyre::time_point later = X::now(it.on) + 20 * it.how.gateway.reconnect_after;
+            co_await it.until([&] { return X::now(it.on) >= later; });
+            CHECK(it.gateway().host.counts().links == 1);
+            CHECK_FALSE(it.gateway().host.link_up());
+            a.client.stop();
+            co_await a.gone();
+        });
+    }
+
     /// Each gives the link to the other for longer and longer.
     static void two_gateways_of_one_name_leave_each_other_time() {
         using std::chrono::milliseconds;
