@@ -210,6 +210,7 @@ private:
         who.exchange = distributor_.endpoint_behind("websocket ");
         who.login = {.username = "s", .password = "s", .session = {}};
         who.websocket.format = session_format::json;
+        who.websocket.path = "/market-data/v1";
         who.timer_tick = 500ms;  // Of so many, more would be the load.
         // A window of logins is under way, as elsewhere.
         constexpr std::size_t window = 128;

@@ -88,6 +88,7 @@ distributor_config_reading read_distributor_config(std::string_view text,
     it.distributor.feed.source.receiver.first_sequence = 0;
     // What waits in the kernel is told as it was: a slow subscriber is better told less of that.
     it.distributor.doors.kernel_send_bytes = 64 * 1024;
+    it.distributor.doors.websockets.path = "/market-data/v1";
     json_section top{whole, "", made.errors};
     top.read_one_of("backend", it.backend, find_backend, all_backends());
     if (it.backend == facility_backend::asio_callback)

@@ -53,6 +53,10 @@ ORDER_ENTRY_REPLIES = {
     ),
     "book_request": ("book_page", "book_refused"),
 }
+MARKET_DATA_REPLIES = {
+    "subscribe": ("subscribed", "subscription_refused"),
+    "unsubscribe": ("subscribed",),
+}
 # Of administration.xml this much is for clients; the rest is for operators, who speak SBE.
 QUESTIONS = (
     "query",
@@ -312,8 +316,27 @@ class Document:
             ORDER_ENTRY_REPLIES,
         )
 
+    def market_data(self) -> None:
+        client, server = packets()
+        for it in read_schema(HERE / "market_data_session.xml").messages:
+            side = client if it.id < 128 else server
+            side[it.name] = self.take(it, it.id < 128, False)
+        for it in read_schema(HERE / "order_entry.xml").messages:
+            if it.name == "message_rejected":
+                server[it.name] = self.take(it, False, False)
+        self.channel(
+            "market_data",
+            "/market-data/v1",
+            "Books, trades and sums by subscription, as fast as the subscriber reads. Nothing of it has a "
+            "number: a subscriber that comes again subscribes again.",
+            client,
+            server,
+            MARKET_DATA_REPLIES,
+        )
+
     def text(self) -> str:
         self.order_entry()
+        self.market_data()
         made = {
             "asyncapi": "3.0.0",
             "info": {
@@ -329,13 +352,18 @@ class Document:
                     "protocol": "ws",
                     "description": "Of the sample configuration: a gateway, for order entry.",
                 },
+                "distributor": {
+                    "host": "127.0.0.1:7042",
+                    "protocol": "ws",
+                    "description": "Of the sample configuration: a distributor, for market data.",
+                },
             },
             "channels": self.channels,
             "operations": self.operations,
             "components": {"messages": self.messages, "schemas": dict(sorted(self.schemas.items()))},
         }
-        for channel in self.channels.values():
-            channel["servers"] = [{"$ref": "#/servers/gateway"}]
+        for name, server in (("order_entry", "gateway"), ("market_data", "distributor")):
+            self.channels[name]["servers"] = [{"$ref": f"#/servers/{server}"}]
         return json.dumps(made, indent=1, ensure_ascii=True) + "\n"
 
 

@@ -91,6 +91,7 @@ TEST_CASE("a distributor's configuration says what it hears, asks, serves and se
     CHECK(it.distributor.exchange.login.username == "mdist");
     CHECK(it.distributor.doors.tcp.to_string() == "127.0.0.1:7041");
     CHECK(it.distributor.doors.websocket.to_string() == "127.0.0.1:7042");
+    CHECK(it.distributor.doors.websockets.path == "/market-data/v1");
     CHECK(it.distributor.doors.connections_max == 99);
     CHECK(it.distributor.doors.linger == 70ms);
     CHECK(it.distributor.doors.kernel_send_bytes == 9000);

@@ -43,6 +43,16 @@ class AsyncApi(unittest.TestCase):
         for message in read_schema(SCHEMA / "order_entry.xml").messages:
             self.assertIn(message.name, channel)
 
+    def test_every_message_of_market_data_is_there_and_none_has_a_sequence(self) -> None:
+        channel = self.document["channels"]["market_data"]["messages"]
+        for message in read_schema(SCHEMA / "market_data_session.xml").messages:
+            self.assertIn(message.name, channel)
+            payload = self.document["components"]["messages"][message.name]["payload"]
+            self.assertNotIn("sequence", payload["properties"])
+        for name, answers in asyncapi.MARKET_DATA_REPLIES.items():
+            operation = self.document["operations"][f"market_data_{name}"]
+            self.assertEqual(len(operation["reply"]["messages"]), len(answers))
+
     def test_every_command_of_a_client_says_what_answers_it(self) -> None:
         names = {each.name for each in read_schema(SCHEMA / "order_entry.xml").messages if each.id < 100}
         self.assertEqual(names, set(asyncapi.ORDER_ENTRY_REPLIES) - {"query", "book_request"})
