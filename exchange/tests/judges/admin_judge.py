@@ -22,6 +22,10 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests" / "judges"))
+
+from verdicts import Verdicts
+
 BIN = Path(__file__).resolve().parents[2] / "bin"
 SECONDS_MAX = 60
 LABELS = r'\{(?:[a-z_]+="(?:[^"\\\n]|\\[\\"n])*",?)*\}'
@@ -94,16 +98,6 @@ class HeldThread:
     def __exit__(self, *_: object) -> None:
         if self._held:
             self._ptrace(PTRACE_DETACH, self._pid, None, None)
-
-
-class Verdicts:
-    def __init__(self) -> None:
-        self.judged = self.wrong = 0
-
-    def note(self, what: str, holds: bool, otherwise: object = "") -> None:
-        self.judged += 1
-        self.wrong += not holds
-        print(f"{'ok  ' if holds else 'BAD '} {what}{'' if holds else f': {otherwise}'}", flush=True)
 
 
 def comes(condition) -> bool:
@@ -189,8 +183,7 @@ def main() -> int:
             judge_held_loop(facility, backend, verdicts)
     with Facility(program, backends[0], connections_max=8) as facility:
         judge_strangers(facility, load_generator, verdicts)
-    print(f"{verdicts.judged - verdicts.wrong} of {verdicts.judged} verdicts hold")
-    return 1 if verdicts.wrong or verdicts.judged == 0 else 0
+    return verdicts.status()
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ sys.path.insert(0, str(ROOT / "tests" / "judges"))
 
 import toolbox  # noqa: E402
 from browser import Browser, BrowserTrouble  # noqa: E402
+from verdicts import Verdicts  # noqa: E402
 
 SKIPPED = 77
 SECONDS_MAX = 60
@@ -63,16 +64,6 @@ class Facility:
         self._process.terminate()
         self._process.wait(SECONDS_MAX)
         self._folder.cleanup()
-
-
-class Verdicts:
-    def __init__(self) -> None:
-        self.judged = self.wrong = 0
-
-    def note(self, what: str, holds: bool, otherwise: object = "") -> None:
-        self.judged += 1
-        self.wrong += not holds
-        print(f"{'ok  ' if holds else 'BAD '} {what}{'' if holds else f': {otherwise}'}", flush=True)
 
 
 def judge_python(facility: Facility, verdicts: Verdicts) -> None:

@@ -24,22 +24,13 @@ sys.path[:0] = [str(ROOT / "tests" / "judges"), str(ROOT / "tools")]
 
 import browser  # noqa: E402
 import demo  # noqa: E402
+from verdicts import Verdicts  # noqa: E402
 
 SKIPPED = 77
 SECONDS_MAX = 60
 VIEWS = {"desktop": (1280, 900, False), "phone": (390, 844, True)}
 SCHEMES = ("light", "dark")
 PRICE, QUANTITY = 950, 7  # Where no simulated trader goes.
-
-
-class Verdicts:
-    def __init__(self) -> None:
-        self.judged = self.wrong = 0
-
-    def note(self, what: str, holds: bool, otherwise: object = "") -> None:
-        self.judged += 1
-        self.wrong += not holds
-        print(f"{'ok  ' if holds else 'BAD '} {what}{'' if holds else f': {otherwise}'}", flush=True)
 
 
 class Traders:
@@ -252,8 +243,7 @@ def main() -> int:
             verdicts.note("the console is silent", not page.complaints, page.complaints)
         print(f"     pictures are in {pictures}")
     verdicts.note("the exchange ends in order", not run.exchange.faults, run.exchange.faults)
-    print(f"{verdicts.judged - verdicts.wrong} of {verdicts.judged} verdicts hold")
-    return 1 if verdicts.wrong else 0
+    return verdicts.status()
 
 
 if __name__ == "__main__":
