@@ -109,7 +109,7 @@ public:
         distributor_.drain();
         co_await look_until<X>(context_, pause,
                                gyre::deadline_after(X::now(context_), how_.drain_within),
-                               [this](gyre::time_point) { return distributor_.clients() == 0; });
+                               [this](gyre::time_point) { return distributor_.left(); });
     }
     void stop() {
         distributor_.be_watched(nullptr);

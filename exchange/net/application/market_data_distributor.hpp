@@ -107,8 +107,13 @@ public:
     /// Who is told what seldom happens. Borrowed, or null.
     void be_watched(distributor_watcher* watcher) noexcept { watcher_ = watcher; }
 
-    /// No new subscriber is let in; those that are here stay.
-    void drain() noexcept { doors_.close(); }
+    /// No new subscriber is let in, and no book is asked for any more; subscribers that are here stay.
+    void drain() noexcept {
+        doors_.close();
+        asking_.leave();
+    }
+    /// Behind `drain`: have all subscribers left, and is the exchange told that we have?
+    [[nodiscard]] bool left() const noexcept { return clients() == 0 && !reaches_exchange(); }
     /// Ends everything. The context runs out of work, and then this may be destroyed: see `idle`.
     void stop() noexcept {
         running_ = false;

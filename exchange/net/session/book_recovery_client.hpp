@@ -59,6 +59,13 @@ public:
         ask();
     }
 
+    /// Logs out in order, so that the exchange does not wait for this user at its end, and asks no more.
+    void leave() noexcept {
+        stopped_ = true;
+        rest_.cancel();
+        if (client_ && !client_->log_out()) client_->stop();
+    }
+
     void stop() noexcept {
         stopped_ = true;
         rest_.cancel();

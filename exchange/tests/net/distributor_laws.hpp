@@ -358,6 +358,25 @@ struct distributor_law {
         });
     }
 
+    /// Subscribers read on until they go, and the exchange is not left waiting for its user.
+    static void one_that_drains_lets_subscribers_leave_and_logs_out() {
+        hold([](scene& it) -> task {
+            it.begin_distributor();
+            subscriber<X> c{it.on, it.subscription()};
+            co_await c.in();
+            co_await it.until([&] { return it.distributor->it.reaches_exchange(); });
+            it.distributor->it.drain();
+            co_await it.until([&] { return !it.distributor->it.reaches_exchange(); });
+            CHECK_FALSE(it.distributor->it.left());
+            CHECK(c.client.machine().logged_in());
+            c.client.stop();
+            co_await c.gone();
+            co_await it.until([&] { return it.distributor->it.left(); });
+            CHECK(c.disconnects == 1);
+            it.close();
+        });
+    }
+
     /// What it sends once more is the feed, whatever it does with it besides.
     static void what_is_heard_is_sent_once_more_if_it_is_to_be() {
         setting how;

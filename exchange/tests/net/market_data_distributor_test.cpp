@@ -31,3 +31,6 @@ TEST_CASE("gyre distributor: a subscriber that comes again subscribes again") {
 TEST_CASE("gyre distributor: what is heard is sent once more if it is to be") {
     laws::what_is_heard_is_sent_once_more_if_it_is_to_be();
 }
+TEST_CASE("gyre distributor: one that drains lets subscribers leave and logs out") {
+    laws::one_that_drains_lets_subscribers_leave_and_logs_out();
+}
