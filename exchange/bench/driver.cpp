@@ -2,7 +2,7 @@
 //
 // `main` of every facility that is measured: finds the cell, has it played, and prints one line of JSON.
 //
-// It runs once for each turn of the suite `exchange`: repeating, interleaving and judging are the business of
+// It runs once for each turn of its suite: repeating, interleaving and judging are the business of
 // lab/run.py.
 #include <exchange/bench/measurement.hpp>
 
@@ -30,7 +30,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr const char* suite_name = "exchange";
+constexpr const char* suite_name = EXCHANGE_SUITE;  // "exchange", or "exchange_end_to_end".
 constexpr const char* tuning_name =
     "exchange_tuning";  // Some of its cells, by contenders that differ.
 
@@ -193,7 +193,7 @@ struct arguments {
 
 void declare(CLI::App& app, arguments& to) {
     app.add_flag("--list", to.list, "print every case, one line of JSON each");
-    app.add_option("--suite", to.suite, "exchange, or exchange_tuning")
+    app.add_option("--suite", to.suite, "that of this program, or exchange_tuning")
         ->check(CLI::IsMember({suite_name, tuning_name}));
     app.add_option("--case", to.name, "a case of this suite; see --list");
     app.add_option("--scale", to.scale_name,
@@ -241,7 +241,7 @@ json report_of(const arguments& given, const cell& which) {
 }
 
 int drive(int argument_count, char** argument_values) {
-    CLI::App app{"Plays one cell of the suite `exchange` once and prints one line of JSON."};
+    CLI::App app{"Plays one cell of its suite once and prints one line of JSON."};
     arguments given;
     declare(app, given);
     CLI11_PARSE(app, argument_count, argument_values);
@@ -255,7 +255,8 @@ int drive(int argument_count, char** argument_values) {
                    is_full     ? all_cells()
                    : is_glance ? glance_cells()
                                : quick_cells());
-        print_list(tuning_name, plan, tuned_cells());
+        if (std::string_view{suite_name} == "exchange")
+            print_list(tuning_name, plan, tuned_cells());
         return 0;
     }
     const cell which = find_cell(is_glance ? glance_cells() : all_cells(), given.name);

@@ -26,6 +26,9 @@ inline constexpr std::string_view maker_name = "maker";
 inline constexpr std::string_view taker_name = "taker";
 inline constexpr std::string_view password = "bench";
 
+/// As whom a gateway connects, if there is one in front of the facility.
+inline constexpr std::string_view gateway_name = "gw";
+
 /// What a facility is given.
 struct facility_plan {
     order_entry_host& host;  ///< Borrowed; the facility's thread's alone from `start` to `stop`.

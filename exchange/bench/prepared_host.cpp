@@ -19,6 +19,7 @@ order_entry_host_options options() {
     made.sequencing.limits = scenario::limits();
     made.participants = {{maker_name, std::string{password}, session_id{1}},
                          {taker_name, std::string{password}, session_id{2}}};
+    made.gateways = {{gateway_name, std::string{password}, {}}};
     made.stream.bytes_max = kept_bytes;
     made.stream.messages_max = kept_messages;
     made.stream.unread_bytes_max = 2 * kept_bytes;

@@ -17,6 +17,7 @@ from analyse.tables import Cell, Row, Table, format_value, table_of_cases
 from measure.processes import CONTROL, REFERENCE_FAMILY
 
 SUITE = "exchange"
+END_TO_END_SUITE = "exchange_end_to_end"  # The same cases, with a gateway in front.
 TUNING_SUITE = "exchange_tuning"  # A few of the same cases, by contenders that differ in one thing.
 
 SCENARIOS = {
@@ -197,6 +198,12 @@ def exchange(run: Run) -> list[Table]:
 
 
 TUNED = ("p50", "p99.9", "wire_p50", "wire_p99.9", "orders_rate")
+
+
+def end_to_end(run: Run) -> list[Table]:
+    """What the gateway adds is in what the client sees; inside the facility nothing is another one."""
+    return [overview(run, metric, title, END_TO_END_SUITE) for metric, title in OVERVIEWS.items()
+            if metric not in ("net", "core")]
 
 
 def tuning(run: Run) -> list[Table]:

@@ -115,7 +115,8 @@ TABLES: dict[str, list[tuple]] = {
 }
 OTHER_TABLES = {"echo": server_tables.echo, "baseline": server_tables.baseline, "cost": server_tables.cost,
                 **{each: server_tables.protocol(each) for each in server_tables.PROTOCOL_CASES},
-                "exchange": exchange_tables.exchange, "exchange_tuning": exchange_tables.tuning}
+                "exchange": exchange_tables.exchange, "exchange_end_to_end": exchange_tables.end_to_end,
+                "exchange_tuning": exchange_tables.tuning}
 
 SCALING = {
     "dispatch": {

@@ -72,7 +72,7 @@ OF_SUITE = {
     "http_server": ("gyre_uring", "gyre_epoll", "beast", "go", "hyper", "nginx", "raw_uring", "raw_epoll"),
     "websocket": ("gyre_uring", "gyre_epoll", "beast", "tungstenite", "node_ws"),
     "tls": ("gyre_uring", "gyre_epoll", "asio_ssl", "go", "nginx"),
-    "exchange": (*BOTH, "bare"), "exchange_tuning": (*BOTH, "bare"),
+    "exchange": (*BOTH, "bare"), "exchange_end_to_end": BOTH, "exchange_tuning": (*BOTH, "bare"),
 } | dict.fromkeys(("throughput", "latency", "http", "churn"), (*LIBRARIES, "raw_syscalls"))
 
 

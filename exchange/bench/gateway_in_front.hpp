@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// A matching facility with a gateway in front of it, where clients connect: what order entry costs from end
+// to end.
+//
+// The gateway has a loop and a thread of its own, as its process has, on the processor of the facility's
+// thread. To seam_facility.hpp it is a facility like any other.
+#pragma once
+
+#include <exchange/bench/facility_under_test.hpp>
+#include <exchange/bench/loopback.hpp>
+#include <exchange/net/application/matching_facility.hpp>
+#include <exchange/net/application/order_entry_gateway.hpp>
+
+#include <lab/kit/fail.hpp>
+
+#include <latch>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace exchange::bench {
+
+/// @tparam  X  A side of the seam.
+///
+/// Threads:  that of its context, but for the gateway's own.
+template <executor_traits X>
+class gateway_in_front {
+public:
+    /// Of the gateway's context. Set before one is made.
+    static inline typename X::context_options context_options{};
+
+    gateway_in_front(typename X::context& context, order_entry_host& host, facility_options options,
+                     span_observer* observer)
+        : facility_{context, host, with_gateways(std::move(options)), observer} {}
+    gateway_in_front(const gateway_in_front&) = delete;
+    gateway_in_front& operator=(const gateway_in_front&) = delete;
+    ~gateway_in_front() { join(); }
+
+    /// Clients may come once it returns; they are let in as soon as the gateway has its link.
+    [[nodiscard]] gyre::io_result<> start() {
+        if (const auto [error] = facility_.start(); error) return error;
+        thread_ = std::thread{[this] { run(); }};
+        started_.wait();
+        return {};
+    }
+    void stop() {
+        gateway_context_->post([this]() noexcept { gateway_->stop(); });
+        join();
+        facility_.stop();
+    }
+
+    [[nodiscard]] const gyre::endpoint& order_entry() const noexcept { return order_entry_; }
+    [[nodiscard]] const gyre::endpoint& feed_requests() const { return facility_.feed_requests(); }
+    [[nodiscard]] const feed_counts& feed() const { return facility_.feed(); }
+
+private:
+    [[nodiscard]] static facility_options with_gateways(facility_options options) {
+        options.gateways.at = {gyre::ipv4::loopback(), 0};
+        return options;
+    }
+    [[nodiscard]] static gateway_host_options users() {
+        gateway_host_options made;
+        made.name = gateway_name;
+        made.password = password;
+        for (const std::string_view each : {maker_name, taker_name})
+            made.users.users.push_back({.username = each, .secrets = {std::string{password}}});
+        return made;
+    }
+
+    void run() {
+        typename X::context context{context_options};
+        gateway_host host{users(), X::now(context)};
+        gateway_options options;
+        options.doors.tcp = {gyre::ipv4::loopback(), 0};
+        options.facility = facility_.gateways();
+        order_entry_gateway<X> gateway{context, host, options};
+        const auto [error] = gateway.start();
+        if (error) lab::fail("exchange: the gateway cannot start: " + error.message());
+        gateway_context_ = &context;
+        gateway_ = &gateway;
+        order_entry_ = gateway.order_entry();
+        started_.count_down();
+        context.run();
+        over_.wait();  // The poster is still inside of the context.
+    }
+    void join() {
+        if (!thread_.joinable()) return;
+        over_.count_down();
+        thread_.join();
+    }
+
+    matching_facility<X> facility_;
+    std::latch started_{1};
+    std::latch over_{1};
+    std::thread thread_;
+    typename X::context* gateway_context_ = nullptr;  // These three: written before `started_`.
+    order_entry_gateway<X>* gateway_ = nullptr;
+    gyre::endpoint order_entry_;
+};
+
+}  // namespace exchange::bench
