@@ -10,45 +10,15 @@
 #include <exchange/net/application/market_data_distributor.hpp>
 #include <exchange/net/application/matching_facility.hpp>
 #include <exchange/tests/net/facility_fixture.hpp>
+#include <exchange/tests/net/held_port.hpp>
 #include <exchange/tests/net/raw_client.hpp>
 #include <exchange/tests/net/subscriber.hpp>
-
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <deque>
 #include <optional>
 #include <string>
 
 namespace exchange::testing {
-
-/// A port of UDP on loopback that nothing else takes while this holds it.
-class held_port {
-public:
-    held_port() : socket_{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)} {
-        sockaddr_in where{};
-        where.sin_family = AF_INET;
-        where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t size = sizeof where;
-        auto* const address = reinterpret_cast<sockaddr*>(&where);
-        REQUIRE(::bind(socket_, address, size) == 0);
-        REQUIRE(::getsockname(socket_, address, &size) == 0);
-        at_ = gyre::endpoint{gyre::ipv4::loopback(), ntohs(where.sin_port)};
-    }
-    held_port(const held_port&) = delete;
-    held_port& operator=(const held_port&) = delete;
-    ~held_port() { release(); }
-
-    [[nodiscard]] const gyre::endpoint& at() const noexcept { return at_; }
-    void release() noexcept {
-        if (socket_ >= 0) ::close(std::exchange(socket_, -1));
-    }
-
-private:
-    int socket_;
-    gyre::endpoint at_{};
-};
 
 /// @tparam  Plain       The side's traits under which clients speak SoupBinTCP, as traders do here always.
 /// @tparam  Websockets  What carries subscribers, if they speak WebSocket; void if they speak SoupBinTCP.

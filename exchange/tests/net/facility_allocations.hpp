@@ -6,8 +6,13 @@
 #pragma once
 
 #include <exchange/codec/query_codec.hpp>
+#include <exchange/net/application/market_data_distributor.hpp>
+#include <exchange/net/application/order_entry_gateway.hpp>
 #include <exchange/net/gyre/traits.hpp>
 #include <exchange/tests/net/facility_fixture.hpp>
+#include <exchange/tests/net/held_port.hpp>
+#include <exchange/tests/net/socketless_gateway.hpp>
+#include <exchange/tests/net/subscriber.hpp>
 
 #include <lab/kit/allocations.hpp>
 #include <support/harness.hpp>
@@ -207,7 +212,8 @@ struct allocation_law {
             gyre::io_context clients;
             std::uint64_t before = 0;
             std::uint64_t after = 0;
-            gyre_traits::launch(clients, play(clients, on, facility, before, after));
+            gyre_traits::launch(clients, play(clients, on, facility.order_entry(),
+                                              facility.feed_requests(), before, after));
             clients.run_for(gyre::testing::patience);
             on.post([&facility]() noexcept { facility.stop(); });
             server.join();
@@ -221,10 +227,83 @@ struct allocation_law {
         });
     }
 
+    /// The same day, whose orders come through a gateway, while a distributor tells of it. Both are on the
+    /// facility's thread, so that one counter sees what any of the three allocates.
+    static void a_warm_gateway_and_distributor_allocate_nothing() {
+        Side::each_context([](context& on) {
+            order_entry_host_options rules = venue_with_gateways();
+            order_entry_host host{rules, X::now(on)};
+            open_market(host);
+            const held_port feed;
+            facility_options how = on_loopback();
+            how.gateways.at = loopback(0);
+            how.feed = feed.at();
+            Facility facility{on, host, how, nullptr};
+            REQUIRE(facility.start().ok());
+
+            gateway_host access{gateway_for_two(), X::now(on)};
+            gateway_options to_facility;
+            to_facility.doors.tcp = loopback(0);
+            to_facility.facility = facility.gateways();
+            order_entry_gateway<X> gateway{on, access, to_facility};
+            REQUIRE(gateway.start().ok());
+
+            market_books books{{}, false};
+            market_data_host_options open;
+            open.open = true;
+            market_data_host subscribers{open, books, X::now(on)};
+            distributor_options telling;
+            telling.doors.tcp = loopback(0);
+            telling.feed.source.group = feed.at();
+            telling.feed.source.ask_from = loopback(0);
+            telling.feed.source.requests = facility.feed_requests();
+            telling.exchange.exchange = facility.order_entry();
+            telling.exchange.login = login_of("copy");
+            feed.release();
+            market_data_distributor<X> distributor{on, books, subscribers, telling};
+            REQUIRE(distributor.start().ok());
+            std::thread server{[&on] { CHECK(Side::run_to_rest(on)); }};
+
+            gyre::io_context clients;
+            std::uint64_t before = 0;
+            std::uint64_t after = 0;
+            order_entry_client_options listening;
+            listening.exchange = distributor.tcp();
+            listening.login = login_of("dora");
+            subscriber<gyre_traits> told{clients, listening};
+            gyre_traits::launch(clients, tell_and_play(clients, on, told, gateway.order_entry(),
+                                                       facility.feed_requests(), before, after));
+            clients.run_for(gyre::testing::patience);
+            on.post([&]() noexcept {
+                distributor.stop();
+                gateway.stop();
+                facility.stop();
+            });
+            server.join();
+
+            CHECK(before > 0);
+            CHECK(after == before);
+            CHECK(access.counts().forwarded > 20'000);
+            CHECK(subscribers.counts().messages > 1'000);
+            CHECK(distributor.counts().losses == 0);
+        });
+    }
+
 private:
-    static gyre::task<> play(gyre::io_context& clients, context& on, Facility& facility,
-                             std::uint64_t& before, std::uint64_t& after) {
-        busy_day today{clients, facility.order_entry(), facility.feed_requests()};
+    static gyre::task<> tell_and_play(gyre::io_context& clients, context& on,
+                                      subscriber<gyre_traits>& told, gyre::endpoint order_entry,
+                                      gyre::endpoint requests, std::uint64_t& before,
+                                      std::uint64_t& after) {
+        co_await told.in();
+        told.want(instrument_id::none);
+        co_await play(clients, on, order_entry, requests, before, after);
+        CHECK(told.markets[the_market].deltas > 100);
+        told.client.stop();
+        co_await told.gone();
+    }
+    static gyre::task<> play(gyre::io_context& clients, context& on, gyre::endpoint order_entry,
+                             gyre::endpoint requests, std::uint64_t& before, std::uint64_t& after) {
+        busy_day today{clients, order_entry, requests};
         co_await today.begin();
         co_await today.trade(1'000);
         co_await count_there(clients, on, before);
