@@ -24,9 +24,10 @@ struct shown_process {
 };
 
 struct page_config {
-    gyre::endpoint at;                ///< A loopback address.
-    gyre::endpoint order_entry;       ///< The WebSocket that pages trade at; nowhere: they cannot.
-    std::string folder;               ///< Of the page's own files.
+    gyre::endpoint at;           ///< A loopback address.
+    gyre::endpoint order_entry;  ///< The WebSocket that pages trade at; nowhere: they cannot.
+    gyre::endpoint market_data;  ///< That of a distributor which is open to all; nowhere: none.
+    std::string folder;          ///< Of the page's own files.
     std::vector<shown_process> show;  ///< At most 64.
     gyre::duration poll_every = std::chrono::milliseconds{500};
     std::size_t pages_max = 256;  ///< Open at a time; others are told to come later.

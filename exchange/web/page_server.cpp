@@ -165,8 +165,8 @@ std::string page_server::policy() const {
     std::string made =
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; connect-src 'self'";
-    if (how_.order_entry.kind() != gyre::endpoint::family::none)
-        made += " ws://" + how_.order_entry.to_string();
+    for (const gyre::endpoint& each : {how_.order_entry, how_.market_data})
+        if (each.kind() != gyre::endpoint::family::none) made += " ws://" + each.to_string();
     return made;
 }
 
@@ -210,9 +210,12 @@ http::response page_server::answer_live(const http::request& asked) {
 
 // A page has nothing to say; one that does is let go.
 gyre::task<> page_server::push_to(websocket::connection& page) {
-    nlohmann::json settings{{"message", "settings"}, {"order_entry", nullptr}};
+    nlohmann::json settings{
+        {"message", "settings"}, {"order_entry", nullptr}, {"market_data", nullptr}};
     if (how_.order_entry.kind() != gyre::endpoint::family::none)
         settings["order_entry"] = "ws://" + how_.order_entry.to_string() + "/order-entry/v1";
+    if (how_.market_data.kind() != gyre::endpoint::family::none)
+        settings["market_data"] = "ws://" + how_.market_data.to_string() + "/market-data/v1";
     for (const shown_process& each : how_.show) settings["processes"].push_back(each.name);
     const auto [refused] = co_await page.send_text(settings.dump());
     if (refused) co_return;

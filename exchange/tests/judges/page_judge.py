@@ -135,6 +135,9 @@ def judge_first_look(page: browser.Page, verdicts: Verdicts) -> None:
     for name in ("facility", "gateway", "distributor", "supervisor"):
         shown = page.wait_for(f"processes.get({name!r})?.title.textContent.endsWith('ready')", SECONDS_MAX)
         verdicts.note(f"{name} is shown, and ready", shown, text_of(page, "#processes"))
+    public = page.wait_for("sides.buy.length > 0 && sides.sell.length > 0 && prints.length > 0", SECONDS_MAX)
+    verdicts.note("book and trades are shown to a visitor who has not logged in", public,
+                  text_of(page, "#links"))
     page.evaluate("(user.value = 'alice', password.value = 'wrong', login.querySelector('button').click())")
     verdicts.note("a wrong password is told",
                   page.wait_for("said.innerText.includes('refused')", SECONDS_MAX), text_of(page, "#said"))
@@ -198,6 +201,11 @@ def judge_standing_book(run: Demonstration, page: browser.Page, verdicts: Verdic
 
     verdicts.note(f"the book is the facility's own, {len(wanted)} levels",
                   len(wanted) > 0 and becomes(lambda: shown() == wanted), (told, shown()))
+    instruments = json.loads(run.ctl("show", "instruments", "--json"))["instruments"]
+    shown_sums = ("instrument", "phase", "last", "open", "high", "low", "volume", "trades")
+    sums = [[str(each[name]) for name in shown_sums] for each in instruments]
+    verdicts.note("sums of the day are the facility's own", becomes(lambda: rows_of(page, "markets") == sums),
+                  (sums, rows_of(page, "markets")))
     for name in ("commands", "orders resting", "logins", "feed messages", "feed messages lost"):
         # The page's own book requests are answered beside the count of commands.
         same = becomes(lambda name=name: shown_figure(page, "facility", name)

@@ -28,6 +28,7 @@ page_config some_page() {
     page_config made;
     made.at = {gyre::ipv4::loopback(), 0};
     made.order_entry = {gyre::ipv4::loopback(), 7014};
+    made.market_data = {gyre::ipv4::loopback(), 7042};
     made.folder = EXCHANGE_FOLDER "/web/page";
     made.show = {{"facility", {gyre::ipv4::loopback(), 1}}};
     made.pages_max = 1;
@@ -79,7 +80,7 @@ TEST_CASE("page_server: the page comes with a policy that names all it may reach
     const std::string got = it.answer("/");
     CHECK(got.starts_with("HTTP/1.1 200"));
     CHECK(has(got, "default-src 'none'"));
-    CHECK(has(got, "connect-src 'self' ws://127.0.0.1:7014\r\n"));
+    CHECK(has(got, "connect-src 'self' ws://127.0.0.1:7014 ws://127.0.0.1:7042\r\n"));
     CHECK(has(got, "<!doctype html>"));
     CHECK(it.answer("/page.js").starts_with("HTTP/1.1 200"));
     CHECK(it.answer("/..%2fpage_server.cpp").starts_with("HTTP/1.1 40"));
@@ -101,6 +102,7 @@ TEST_CASE("page_server: a page is told where to trade, and who is away, and let 
     const std::string got = page.rest();
     CHECK(got.starts_with("HTTP/1.1 101"));
     CHECK(has(got, "ws://127.0.0.1:7014/order-entry/v1"));
+    CHECK(has(got, "ws://127.0.0.1:7042/market-data/v1"));
     CHECK(has(got, "\"reachable\":false"));
 }
 

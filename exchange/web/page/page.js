@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Two connections: to this server for the figures of the processes, and to the gateway for trading, in JSON
-// as exchange/docs/json_protocol.md has it. Text of others becomes text of the page only by textContent.
+// Three connections: to this server for the figures of the processes, to a distributor for what is public, and
+// to the gateway for trading, both in JSON as exchange/docs/json_protocol.md has it. Text of others becomes text of the page only by textContent.
 "use strict";
 const at = (id) => document.getElementById(id);
 const svg = (name, attributes, text = "") => {
@@ -11,7 +11,7 @@ const svg = (name, attributes, text = "") => {
   return made;
 };
 const grouped = (value) => Number(value).toLocaleString("en").replaceAll(",", "\u202f");
-const levelsShown = 200, fillsShown = 200, ordersShown = 500;
+const levelsShown = 200, fillsShown = 200, ordersShown = 500, printsShown = 100;
 
 function row(cells, classes = []) {
   const made = document.createElement("tr");
@@ -142,13 +142,106 @@ function watch() {
   socket.onopen = () => { liveWait.reset(); link("page", true, "connected"); };
   socket.onmessage = (event) => {
     const it = JSON.parse(event.data);
-    if (it.message === "settings") { tradeAt = it.order_entry; document.body.dataset.ready = "yes"; }
+    if (it.message === "settings") {
+      tradeAt = it.order_entry;
+      if (it.market_data && !marketAt) { marketAt = it.market_data; watchMarkets(); }
+      document.body.dataset.ready = "yes";
+    }
     if (it.message === "process") { showProcess(it); showLatency(); }
   };
   socket.onclose = () => {
     link("page", false, "not connected, trying again");
     for (const each of processes.values()) { each.title.dataset.state = "off"; each.title.textContent = `${each.name} \u2014 not known`; }
     setTimeout(watch, liveWait.take());
+  };
+}
+
+// --- What is public -----------------------------------------------------------------------------------
+let marketAt = null, market = null, followed = 0, drawn = false;
+const levels = { buy: new Map(), sell: new Map() };  // Of the book that is shown, by price.
+const markets = new Map();                           // Sums by instrument.
+const prints = [];                                   // Trades of all, the newest first.
+const marketWait = patience();
+
+function tellMarket(message, fields) { if (market?.readyState === WebSocket.OPEN) market.send(JSON.stringify({ message, ...fields })); }
+function clearBook() { levels.buy.clear(); levels.sell.clear(); sides.buy = []; sides.sell = []; }
+function showMarketsSoon() { if (!drawn) { drawn = true; requestAnimationFrame(showMarkets); } }
+// The whole of one book, and of all others what fits a row.
+function follow() {
+  if (!(instrument() > 0)) return;
+  if (followed > 0 && followed !== instrument()) tellMarket("subscribe", { request: 2, instrument: followed, depth: 0, book: false, trades: true, summary: true });
+  followed = instrument();
+  tellMarket("subscribe", { request: 3, instrument: followed, depth: 0, book: true, trades: true, summary: true });
+}
+
+function showMarkets() {
+  drawn = false;
+  const of = markets.get(instrument());
+  at("phase").textContent = of ? `${of.phase.replaceAll("_", " ")}${of.complete ? "" : ", not all of it is known"}` : "";
+  const best = (side, sign) => [...levels[side].values()].sort((a, b) => sign * (a.price - b.price));
+  sides.buy = best("buy", -1);
+  sides.sell = best("sell", 1);
+  showBook();
+  const figure = (it, value) => it.trades > 0 ? grouped(value) : "\u2014";
+  at("markets").tBodies[0].replaceChildren(...[...markets.values()].sort((a, b) => a.instrument - b.instrument).map((it) =>
+    row([it.instrument, it.phase.replaceAll("_", " "), figure(it, it.last), figure(it, it.open), figure(it, it.high), figure(it, it.low), grouped(it.volume), grouped(it.trades)], [, "word"])));
+  if (markets.size === 0) at("markets").tBodies[0].append(none(8, "No market is known yet."));
+  at("prints").tBodies[0].replaceChildren(...prints.map((it) =>
+    row([new Date(Number(BigInt(it.time) / 1000000n)).toLocaleTimeString("en-GB"), it.instrument, it.busted ? "undone" : it.aggressor, grouped(it.price), grouped(it.quantity)], ["word", , `word ${it.aggressor === "buy" ? "bid" : "ask"}`])));
+  if (prints.length === 0) at("prints").tBodies[0].append(none(5, "No trade since this page was opened."));
+}
+
+function takeLevels(it) {
+  if (it.instrument !== instrument()) return;
+  if (it.message === "book_snapshot" && it.first) clearBook();
+  for (const each of it.levels)
+    if (each.orders === 0) levels[each.side].delete(each.price);
+    else levels[each.side].set(each.price, each);
+  if (it.last) showMarketsSoon();
+}
+const published = {
+  login_accepted(it) {
+    marketWait.reset();
+    link("market", true, `life ${it.session}`);
+    markets.clear();
+    prints.length = followed = 0;
+    clearBook();
+    tellMarket("subscribe", { request: 1, depth: 0, book: false, trades: true, summary: true });
+    showMarketsSoon();
+  },
+  // All that there are; one that has not been spoken of yet is followed with its first message.
+  subscribed(it) { if (it.request === 1) follow(); },
+  subscription_refused(it) { if (it.request === 3) followed = 0; },
+  login_rejected(it) { link("market", false, it.reason.replaceAll("_", " ")); },
+  market_summary(it) {
+    markets.set(it.instrument, it);
+    if (followed !== instrument() && it.instrument === instrument()) follow();
+    showMarketsSoon();
+  },
+  trades_printed(it) {
+    for (const each of it.trades) prints.unshift({ ...each, instrument: it.instrument });
+    prints.length = Math.min(prints.length, printsShown);
+    showMarketsSoon();
+  },
+  book_snapshot: takeLevels,
+  book_delta: takeLevels,
+};
+function watchMarkets() {
+  let beat = 0;
+  at("link-market").hidden = at("prints-card").hidden = at("markets-card").hidden = false;
+  market = new WebSocket(marketAt, "exchange.json.v1");
+  market.onopen = () => {
+    tellMarket("login", { username: "page", password: "page" });
+    beat = setInterval(() => tellMarket("heartbeat"), 1000);
+  };
+  market.onmessage = (event) => { const it = JSON.parse(event.data); published[it.message]?.(it); };
+  market.onclose = () => {
+    clearInterval(beat);
+    clearBook();
+    markets.clear();
+    showMarketsSoon();
+    link("market", false, "not connected, trying again");
+    setTimeout(watchMarkets, marketWait.take());
   };
 }
 
@@ -166,7 +259,7 @@ function allow(yes) {
   for (const button of at("order").querySelectorAll("button")) button.disabled = !yes;
 }
 function askBook() {
-  if (!(instrument() > 0)) return;
+  if (marketAt || !(instrument() > 0)) return;  // Else the distributor tells it as it changes.
   for (const side of ["buy", "sell"])
     send("book_request", { instrument: instrument(), side, from: side === "buy" ? 140737488355327 : -140737488355327 });
 }
@@ -284,9 +377,11 @@ function connect() {
     clearInterval(beat);
     clearInterval(ask);
     allow(false);
-    sides.buy = []; sides.sell = [];
-    showBook();
-    at("phase").textContent = "not connected";
+    if (!marketAt) {
+      clearBook();
+      showBook();
+      at("phase").textContent = "not connected";
+    }
     if (!credentials) return;
     link("trading", false, "connection lost, trying again");
     setTimeout(connect, tradeWait.take());
@@ -313,7 +408,13 @@ at("order").onsubmit = (event) => {
     instruction: "none", self_trade: "account_default",
   });
 };
-at("instrument").onchange = () => { centred = false; sides.buy = []; sides.sell = []; showBook(); askBook(); };
+at("instrument").onchange = () => {
+  centred = false;
+  clearBook();
+  showBook();
+  if (marketAt) { follow(); showMarketsSoon(); }
+  askBook();
+};
 at("scheme").onclick = () => {
   const dark = document.documentElement.dataset.scheme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   document.documentElement.dataset.scheme = dark === "dark" ? "light" : "dark";
