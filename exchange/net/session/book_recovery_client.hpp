@@ -46,6 +46,7 @@ public:
             client_.emplace(context_, options_, static_cast<order_entry_handler&>(*this));
             co_await client_->run();
             refused_ += client_->machine().ending() == soup_ending::rejected ? 1U : 0U;
+            if (stopped_) break;
             const auto [ended] = co_await rest_.wait_until(
                 gyre::deadline_after(X::now(context_), options_.reconnect_after_max));
             if (ended) break;  // Stopped, or the context ends.
