@@ -34,6 +34,9 @@ public:
     }
     void feed_silent() noexcept override { log_.warning("feed_silent"); }
     void feed_ended() noexcept override { log_.info("feed_ended"); }
+    void exchange_refuses() noexcept override {
+        log_.error("exchange_refuses", {{"what", "to log in the user who asks for books"}});
+    }
 
 private:
     event_log& log_;

@@ -47,6 +47,8 @@ public:
     virtual void feed_lost(std::uint64_t next) noexcept = 0;
     virtual void feed_silent() noexcept = 0;
     virtual void feed_ended() noexcept = 0;
+    /// It does not let us log in, so books that are incomplete stay so. Once for each attempt.
+    virtual void exchange_refuses() noexcept = 0;
 
 protected:
     ~distributor_watcher() = default;
@@ -252,6 +254,9 @@ private:
             // Messages that were sent before it listened.
             if (receiver().expected() > books_.next_in_feed()) lose(receiver().expected());
             asking_.on_timer(host_.life());
+            if (std::exchange(told_refusals_, asking_.refused()) != asking_.refused() &&
+                watcher_ != nullptr)
+                watcher_->exchange_refuses();
             // A page, which may have been the last of a book.
             if (std::exchange(told_pages_, recovery_.counts().pages) != recovery_.counts().pages)
                 changed_.set();
@@ -287,6 +292,7 @@ private:
     distributor_watcher* watcher_ = nullptr;
     distributor_counts counts_;
     std::uint64_t told_pages_ = 0;
+    std::uint64_t told_refusals_ = 0;
     std::size_t tasks_ = 0;
     bool running_ = false;
 };

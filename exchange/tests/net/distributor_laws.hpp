@@ -307,6 +307,34 @@ struct distributor_law {
         });
     }
 
+    /// What it cannot ask for stays incomplete, and its watcher is told.
+    static void a_login_that_the_exchange_refuses_is_told() {
+        setting how;
+        how.distributor.exchange.login.password = "guess";
+        how.distributor.exchange.reconnect_after_max = std::chrono::milliseconds{5};
+        hold(
+            [](scene& it) -> task {
+                struct counting final : distributor_watcher {
+                    void life_begun(const soup_session&) noexcept override {}
+                    void feed_lost(std::uint64_t) noexcept override {}
+                    void feed_silent() noexcept override {}
+                    void feed_ended() noexcept override {}
+                    void exchange_refuses() noexcept override { ++refusals; }
+
+                    int refusals = 0;
+                };
+                counting watch;
+                it.begin_distributor();
+                it.distributor->it.be_watched(&watch);
+                co_await it.until([&watch] { return watch.refusals >= 2; });
+                CHECK(it.distributor->it.refused_by_exchange() >= 2);
+                CHECK_FALSE(it.distributor->it.reaches_exchange());
+                it.distributor->it.be_watched(nullptr);
+                it.close();
+            },
+            how);
+    }
+
     /// The subscriber's connection is cut, and it comes again, to a book that has changed meanwhile.
     static void one_that_comes_again_subscribes_again() {
         hold([](scene& it) -> task {
