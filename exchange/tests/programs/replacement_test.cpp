@@ -72,15 +72,15 @@ private:
         soup_client machine{{}, {std::string_view{name_}, "secret", {}, 0}, on_.now()};
         machine.connect(on_.now());
         soup_framer framer;
-        const std::size_t size = machine.output().size();
-        for (const std::span<const std::byte> part : machine.output().buffers()) {
+        const soup_output output = machine.output();
+        for (const std::span<const std::byte> part : output.buffers()) {
             const auto written = co_await gyre::write_all(by, gyre::const_buffer{part});
             if (!written.ok()) {
                 ++sent_away;
                 co_return;
             }
         }
-        machine.sent(size, on_.now());
+        machine.sent(output.size(), on_.now());
         for (;;) {
             const auto [error, bytes] = co_await by.read_some(framer.space());
             if (error) {
