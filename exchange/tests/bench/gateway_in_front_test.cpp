@@ -16,15 +16,16 @@ using namespace exchange::bench;
 namespace {
 
 using fronted = gateway_in_front<gyre_traits>;
-using pipeline = seam_facility<fronted, gyre::io_context, gyre::io_context_options>;
+using fronted_pipeline = seam_facility<fronted, gyre::io_context, gyre::io_context_options>;
 
-void check_plays(gyre::backend_choice backend, scenario_name which, book_state book) {
+void check_plays_through_a_gateway(gyre::backend_choice backend, scenario_name which,
+                                   book_state book) {
     const cell played{which, book, unbounded, 60, 6};
     CAPTURE(name_of(played));
     gyre::io_context_options options;
     options.backend = backend;
     fronted::context_options = options;
-    pipeline facility{{"gyre", "gyre", "", ""}, {}, options};
+    fronted_pipeline facility{{"gyre", "gyre", "", ""}, {}, options};
 
     const cell_result result = measure(facility, played, {});
 
@@ -40,5 +41,5 @@ TEST_CASE("all scenarios play through a gateway, and each event derives what it 
          {gyre::backend_choice::epoll, gyre::backend_choice::automatic})
         for (auto which = scenario_name::place_and_cancel; which <= scenario_name::mass_cancel;
              which = static_cast<scenario_name>(static_cast<int>(which) + 1))
-            check_plays(backend, which, book_state::filled);
+            check_plays_through_a_gateway(backend, which, book_state::filled);
 }
