@@ -94,7 +94,7 @@ public:
         if (const auto [deaf] = relay_ ? relay_->start() : listener_->start(); deaf) return deaf;
         running_ = true;
         doors_.open(std::move(doors));
-        begin(ask());
+        begin(ask_for_books());
         begin(keep_time());
         begin(tell_changes());
         return {};
@@ -174,7 +174,7 @@ private:
         co_await std::move(what);
         --tasks_;
     }
-    task ask() { co_await asking_.run(); }
+    task ask_for_books() { co_await asking_.run(); }
 
     [[nodiscard]] bool is_relay() const noexcept {
         return options_.feed.out.group.kind() != gyre::endpoint::family::none;
