@@ -149,7 +149,7 @@ std::string distributor_config(const options& how, const facility_process& of) {
 "exchange": {"at": ")" +
            of.order_entry().to_string() + R"(", "username": "mdist"},
 "subscribers": {"at": "127.0.0.1:0", "websocket_at": "127.0.0.1:0", "open_to_all": 1,
-                "connections_max": 20000},
+                "connections_max": 4096},
 "credentials_file": "credentials.json"})";
 }
 
