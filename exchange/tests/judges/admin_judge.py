@@ -24,7 +24,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests" / "judges"))
 
-from verdicts import Verdicts
+from counted_verdicts import Verdicts
 
 BIN = Path(__file__).resolve().parents[2] / "bin"
 SECONDS_MAX = 60

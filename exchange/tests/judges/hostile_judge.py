@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "tests" / "judges"), str(ROOT / "tools")]
 
 import demo  # noqa: E402
-from verdicts import Verdicts  # noqa: E402
+from counted_verdicts import Verdicts  # noqa: E402
 
 SECONDS_MAX = 60
 LOGIN_MS = 1500  # What a peer may take to log in, in this judge's configuration.

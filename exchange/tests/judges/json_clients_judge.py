@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT / "tests" / "judges"))
 
 import toolbox  # noqa: E402
 from browser import Browser, BrowserTrouble  # noqa: E402
-from verdicts import Verdicts  # noqa: E402
+from counted_verdicts import Verdicts  # noqa: E402
 
 SKIPPED = 77
 SECONDS_MAX = 60

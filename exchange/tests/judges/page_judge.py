@@ -24,7 +24,7 @@ sys.path[:0] = [str(ROOT / "tests" / "judges"), str(ROOT / "tools")]
 
 import browser  # noqa: E402
 import demo  # noqa: E402
-from verdicts import Verdicts  # noqa: E402
+from counted_verdicts import Verdicts  # noqa: E402
 
 SKIPPED = 77
 SECONDS_MAX = 60
