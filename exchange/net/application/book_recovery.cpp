@@ -65,13 +65,17 @@ void book_recovery::ask_later(gyre::time_point now) noexcept {
 /// Is there a book that is to be asked for?
 bool book_recovery::find_book() {
     if (next_.instrument != instrument_id::none) return true;
-    const auto found = std::ranges::find_if(books_.all(), [](const market_book& it) {
-        return it.book() == market_book::state::incomplete ||
-               (it.book() == market_book::state::recovering && !it.paged());
-    });
-    if (found == books_.all().end()) return false;
-    begin_book(found->instrument(), order_side::buy);
-    return true;
+    const auto& all = books_.all();
+    for (std::size_t looked_at = 0; looked_at < all.size(); ++looked_at) {
+        if (turn_ >= all.size()) turn_ = 0;
+        const market_book& it = all[turn_++];
+        if (it.book() == market_book::state::complete ||
+            (it.book() == market_book::state::recovering && it.paged()))
+            continue;
+        begin_book(it.instrument(), order_side::buy);
+        return true;
+    }
+    return false;
 }
 
 std::span<const std::byte> book_recovery::ask(question_kind what, std::size_t size,

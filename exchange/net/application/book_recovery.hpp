@@ -87,7 +87,9 @@ private:
     gyre::duration pause_;
     query_place list_from_ = 0;        // Where the list of instruments goes on,
     std::uint64_t list_asked_at_ = 0;  // and how far the feed had come when it was begun.
-    book_request next_{};              // The next page; of no instrument: none is begun.
+    std::size_t turn_ =
+        0;  // Which book is looked at next: one that is asked for in vain keeps no other.
+    book_request next_{};  // The next page; of no instrument: none is begun.
     bool connected_ = false;
     bool list_due_ = false;
     std::array<std::byte, std::max(message_bytes_of<query>, message_bytes_of<book_request>)>

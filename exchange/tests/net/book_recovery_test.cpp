@@ -52,7 +52,7 @@ public:
     }
     void operator()(const book_request& it) {
         ++book_questions;
-        if (refusal != reject_reason::none) {
+        if (refusal != reject_reason::none && (of == instrument_id::none || of == it.instrument)) {
             bytes_of_message made(message_bytes_of<book_refused>);
             encode(book_refused{it.instrument, refusal},
                    std::span<std::byte, message_bytes_of<book_refused>>{made});
@@ -72,11 +72,12 @@ public:
             if (page.count == 3) page.last = false;  // A small page is soon full.
             else page.levels[page.count++] = {price, orders * 10ULL, orders};
         };
-        const levels& of = sides_[it.instrument][it.side];
+        const levels& known = sides_[it.instrument][it.side];
         if (it.side == order_side::buy)
-            for (auto each = of.rbegin(); each != of.rend(); ++each) add(each->first, each->second);
+            for (auto each = known.rbegin(); each != known.rend(); ++each)
+                add(each->first, each->second);
         else
-            for (const auto& [price, orders] : of) add(price, orders);
+            for (const auto& [price, orders] : known) add(price, orders);
         bytes_of_message made(book_answer_bytes_max);
         made.resize(encode(page, std::span<std::byte, book_answer_bytes_max>{made}));
         answer_ = made;
@@ -121,7 +122,8 @@ public:
         return made;
     }
 
-    reject_reason refusal = reject_reason::none;  ///< Of books.
+    reject_reason refusal = reject_reason::none;  ///< Of books,
+    instrument_id of{};                           ///< or of this one alone.
     int book_questions = 0;
     int list_questions = 0;
 
@@ -293,6 +295,24 @@ TEST_CASE(
     CHECK(exchange_of_two::known(*it.books.find(first)) == truth.truth(first));
     CHECK(it.books.find(first)->book() == market_book::state::complete);
     CHECK(it.recovery.counts().in_vain == 0);
+}
+
+TEST_CASE("a book that the exchange does not tell keeps no other one from being told") {
+    exchange_of_two truth;
+    for (const instrument_id each : {first, second})
+        static_cast<void>(truth.set(each, order_side::buy, 5, 1));
+    truth.refusal = reject_reason::unknown_instrument;
+    truth.of = first;
+    listening it;
+    it.join_late(truth.next());
+    it.recovery.connect();
+    for (int turn = 0; turn < 20; ++turn) {
+        it.now += 1s;
+        it.ask_all(truth);
+    }
+    CHECK(it.books.find(first)->book() != market_book::state::complete);
+    CHECK(it.books.find(second)->book() == market_book::state::complete);
+    CHECK(it.recovery.counts().refused > 2);
 }
 
 TEST_CASE("whatever is lost, late or cut off, books are the exchange's in the end") {
