@@ -115,7 +115,7 @@ public:
         asking_.leave();
     }
     /// Behind `drain`: have all subscribers left, and is the exchange told that we have?
-    [[nodiscard]] bool left() const noexcept { return clients() == 0 && !reaches_exchange(); }
+    [[nodiscard]] bool left() const noexcept { return clients() == 0 && asking_.over(); }
     /// Ends everything. The context runs out of work, and then this may be destroyed: see `idle`.
     void stop() noexcept {
         running_ = false;

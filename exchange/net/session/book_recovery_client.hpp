@@ -77,6 +77,8 @@ public:
     [[nodiscard]] bool connected() const noexcept {
         return client_ && client_->machine().logged_in();
     }
+    /// Behind `leave` or `stop`: has its connection ended, and all that was to be said on it been said?
+    [[nodiscard]] bool over() const noexcept { return stopped_ && !client_; }
     /// Logins that were refused.
     [[nodiscard]] std::uint64_t refused() const noexcept { return refused_; }
 

@@ -35,3 +35,6 @@ TEST_CASE("asio distributor: one that drains lets subscribers leave and logs out
 TEST_CASE("asio distributor: a login that the exchange refuses is told") {
     laws::a_login_that_the_exchange_refuses_is_told();
 }
+TEST_CASE("asio distributor: one that drains alone is through when it has logged out") {
+    laws::one_that_drains_alone_is_through_when_it_has_logged_out();
+}

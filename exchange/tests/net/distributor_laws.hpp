@@ -356,6 +356,18 @@ struct distributor_law {
         });
     }
 
+    /// It is through only when the exchange has heard that its user does not come again.
+    static void one_that_drains_alone_is_through_when_it_has_logged_out() {
+        hold([](scene& it) -> task {
+            it.begin_distributor();
+            co_await it.until([&] { return it.distributor->it.reaches_exchange(); });
+            it.distributor->it.drain();
+            co_await it.until([&] { return it.distributor->it.left(); });
+            CHECK_FALSE(it.lives.back().host.participants()[number(eye) - 1U].is_expected());
+            it.close();
+        });
+    }
+
     /// Subscribers read on until they go, and the exchange is not left waiting for its user.
     static void one_that_drains_lets_subscribers_leave_and_logs_out() {
         hold([](scene& it) -> task {
@@ -364,13 +376,16 @@ struct distributor_law {
             co_await c.in();
             co_await it.until([&] { return it.distributor->it.reaches_exchange(); });
             it.distributor->it.drain();
-            co_await it.until([&] { return !it.distributor->it.reaches_exchange(); });
+            const participant& asks = it.lives.back().host.participants()[number(eye) - 1U];
+            CHECK(asks.is_expected());
+            co_await it.until([&asks] { return !asks.is_expected(); });
             CHECK_FALSE(it.distributor->it.left());
             CHECK(c.client.machine().logged_in());
             c.client.stop();
             co_await c.gone();
             co_await it.until([&] { return it.distributor->it.left(); });
             CHECK(c.disconnects == 1);
+            CHECK_FALSE(it.distributor->it.reaches_exchange());
             it.close();
         });
     }
