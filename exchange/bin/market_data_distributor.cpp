@@ -33,6 +33,7 @@ int main(int count, char** arguments) {
     const served_arguments served{options};
     if (const auto status = parse_command_line(options, count, arguments)) return *status;
     return served.serve<distributor_config>({.name = "market_data_distributor",
+                                             .section = "subscribers",
                                              .load = load_distributor_config,
                                              .doors_of = doors_of,
                                              .run_on_gyre = run_distributor_on_gyre,

@@ -51,6 +51,7 @@ int main(int count, char** arguments) {
     if (const auto status = parse_command_line(options, count, arguments)) return *status;
     if (new_token) return print_token();
     return served.serve<gateway_config>({.name = "order_entry_gateway",
+                                         .section = "order_entry",
                                          .load = load_gateway_config,
                                          .doors_of = doors_of,
                                          .run_on_gyre = run_gateway_on_gyre,

@@ -24,6 +24,7 @@ inline constexpr const char* served_program_exit_codes =
 template <class Config>
 struct served_program {
     const char* name;
+    const char* section;  ///< Of the configuration, about its clients.
     secret_reading<Config> (*load)(const std::string& path);
     client_doors_options& (*doors_of)(Config& of);
     int (*run_on_gyre)(const Config& how);
@@ -55,7 +56,7 @@ public:
         if (reading.open_to_others)
             std::fprintf(stderr, "%s: warning: others than you can read %s\n", it.name,
                          reading.value.credentials_file.c_str());
-        if (const auto error = allow_descriptors(descriptors_needed(reading.value)))
+        if (const auto error = allow_descriptors(descriptors_needed(reading.value), it.section))
             return complain(path_, {*error});
         if (only_check_) {
             std::printf("%s: in order\n", path_.c_str());

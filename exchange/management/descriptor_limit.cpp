@@ -36,13 +36,13 @@ std::uint64_t descriptors_needed(const distributor_config& of) noexcept {
     return connections_of(of.distributor.doors) + others;
 }
 
-std::optional<config_error> allow_descriptors(std::uint64_t needed) {
+std::optional<config_error> allow_descriptors(std::uint64_t needed, const std::string& section) {
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return std::nullopt;
     const std::uint64_t most = limit.rlim_max;
     limit.rlim_cur = std::max<rlim_t>(limit.rlim_cur, std::min(most, needed));
     if (setrlimit(RLIMIT_NOFILE, &limit) == 0 && most >= needed) return std::nullopt;
-    return config_error{"order_entry.connections_max",
+    return config_error{section + ".connections_max",
                         "expected less: the process may have " + std::to_string(needed) +
                             " descriptors open, and a limit of the process (ulimit -Hn) allows " +
                             std::to_string(most)};

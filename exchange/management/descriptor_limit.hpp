@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace exchange {
 
@@ -23,7 +24,9 @@ namespace exchange {
 
 /// Raises the limit of this process (`RLIMIT_NOFILE`) as far as that, and never lowers it.
 ///
+/// @param  section  Of the configuration, which says how many connections there may be.
 /// @return What to lower, or nothing.
-[[nodiscard]] std::optional<config_error> allow_descriptors(std::uint64_t needed);
+[[nodiscard]] std::optional<config_error> allow_descriptors(
+    std::uint64_t needed, const std::string& section = "order_entry");
 
 }  // namespace exchange

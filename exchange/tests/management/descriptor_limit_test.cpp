@@ -48,8 +48,11 @@ TEST_CASE(
     CHECK_FALSE(allow_descriptors(10));
     CHECK(limit() == 100);
     const auto refused = allow_descriptors(before.rlim_max + 1);
+    const auto elsewhere = allow_descriptors(before.rlim_max + 1, "subscribers");
     REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
     REQUIRE(refused);
     CHECK(refused->where == "order_entry.connections_max");
+    REQUIRE(elsewhere);
+    CHECK(elsewhere->where == "subscribers.connections_max");
     CHECK(refused->what.find(std::to_string(before.rlim_max)) != std::string::npos);
 }
