@@ -158,7 +158,8 @@ TEST_CASE("a subscriber of a distributor is told the exchange's own books, on ev
         const std::string summary = by.it().rest_of_output();
         CHECK(by.it().wait() == 0);
         CHECK_MESSAGE(summary.find("logins 1, refused 0, ") != std::string::npos, summary);
-        CHECK_MESSAGE(summary.starts_with("feed messages "), summary);
+        // Log lines may precede it: a busy machine's kernel drops datagrams of the feed.
+        CHECK_MESSAGE(("\n" + summary).find("\nfeed messages ") != std::string::npos, summary);
         exchange.facility().send(SIGTERM);
         CHECK(exchange.facility().wait() == 0);
     }
