@@ -7,8 +7,8 @@
 #include <exchange/bin/command_line.hpp>
 #include <exchange/bin/ctl_commands.hpp>
 #include <exchange/bin/login_arguments.hpp>
-#include <exchange/bin/operator_client.hpp>
 #include <exchange/bin/page_reader.hpp>
+#include <exchange/client/operator_client.hpp>
 #include <exchange/codec/book_codec.hpp>
 #include <exchange/codec/command_subject.hpp>
 #include <exchange/codec/participant_codec.hpp>
@@ -42,37 +42,6 @@ constexpr const char* exit_codes =
     "the\n"
     "configuration is bad, 3 if the exchange cannot be reached or does not let us in.";
 
-/// What the exchange says to a command.
-struct verdict {
-    bool known = false;
-    int status = refused;
-    std::string text;
-};
-
-/// Finds the answer to a command among what the operator is told.
-struct answer_reader {
-    command_kind asked;
-    std::uint32_t subject;
-    std::string name;
-    verdict found{};
-
-    void operator()(const event_stamp&, const admin_accepted& it) {
-        if (it.command != asked || it.subject != subject) return;
-        found = {true, 0, "accepted: " + name};
-    }
-    void operator()(const event_stamp&, const admin_rejected& it) {
-        if (it.command != asked || it.subject != subject) return;
-        found = {true, refused, "refused: " + name + ": " + word_for(it.reason)};
-    }
-    void operator()(const event_stamp&, const auto&) {}
-    void operator()(const message_rejected& it) {
-        found = {true, refused,
-                 "refused: " + name + ": not understood, field " +
-                     std::to_string(it.refused_field) + ", error " +
-                     std::to_string(number(it.error))};
-    }
-};
-
 /// What is answered, such as "set_phase 1", "change_account 3", "retire_session 2".
 template <class Command>
 std::string name_of(const Command& it) {
@@ -92,27 +61,28 @@ int complain_of(const char* what) {
     return unreachable;
 }
 
+/// Of a message that is no command of the exchange's.
+std::string not_understood(const message_rejected& it) {
+    return "not understood, field " + std::to_string(it.refused_field) + ", error " +
+           std::to_string(number(it.error));
+}
+
 gyre::task<int> give(operator_client& client, const command& order, gyre::time_point deadline) {
-    std::vector<std::byte> bytes;
-    answer_reader answer{};
-    std::visit(
-        [&](const auto& it) {
-            bytes.resize(message_bytes(it));
-            encode(it, bytes);
-            answer = {it.kind, subject_of(it), name_of(it)};
-        },
-        order);
-    if (!client.say(bytes)) co_return complain_of("the connection is lost");
-    while (!answer.found.known) {
-        const auto message = co_await client.hear(deadline);
-        if (!message)
-            co_return complain_of(
-                client.why_silent("no answer; it may have been carried out or not"));
-        static_cast<void>(decode_operator_event(*message, answer));
+    const std::string name = std::visit([](const auto& it) { return name_of(it); }, order);
+    const command_answer answer = co_await client.give(order, deadline);
+    const auto say_refusal = [&name](const std::string& why) {
+        std::fprintf(stderr, "refused: %s: %s\n", name.c_str(), why.c_str());
+        return refused;
+    };
+    switch (answer.outcome) {
+        case command_outcome::accepted: std::printf("accepted: %s\n", name.c_str()); co_return 0;
+        case command_outcome::refused: co_return say_refusal(word_for(answer.reason));
+        case command_outcome::not_understood:
+            co_return say_refusal(not_understood(answer.rejection));
+        case command_outcome::not_sent: co_return complain_of("the connection is lost");
+        case command_outcome::unanswered: break;
     }
-    std::FILE* const to = answer.found.status == 0 ? stdout : stderr;
-    std::fprintf(to, "%s\n", answer.found.text.c_str());
-    co_return answer.found.status;
+    co_return complain_of(client.why_silent("no answer; it may have been carried out or not"));
 }
 
 /// Finds the answer to a question about a book.
@@ -234,10 +204,19 @@ participant_request to_request(const participant_words& said, const std::string&
     return made;
 }
 
+/// Finds out that a message was not understood.
+struct rejection_finder {
+    std::optional<message_rejected> found{};
+
+    void operator()(const event_stamp&, const auto&) {}
+    void operator()(const message_rejected& it) { found = it; }
+};
+
 gyre::task<int> change(operator_client& client, participant_request what,
                        gyre::time_point deadline) {
     if (!client.say(what.bytes)) co_return complain_of("the connection is lost");
     std::optional<participant_changed> answer;
+    rejection_finder other;
     while (!answer) {
         const auto message = co_await client.hear(deadline);
         if (!message)
@@ -245,11 +224,11 @@ gyre::task<int> change(operator_client& client, participant_request what,
                 client.why_silent("no answer; it may have been carried out or not"));
         static_cast<void>(decode_participant_answer(
             *message, [&answer](const participant_changed& it) { answer = it; }));
-        answer_reader other{};
         static_cast<void>(decode_operator_event(*message, other));
-        if (other.found.known) {  // An exchange that knows no such message.
-            std::fprintf(stderr, "%s\n", other.found.text.c_str());
-            co_return other.found.status;
+        if (other.found) {  // An exchange that knows no such message.
+            std::fprintf(stderr, "refused: %s: %s\n", what.name.c_str(),
+                         not_understood(*other.found).c_str());
+            co_return refused;
         }
     }
     const bool done = answer->outcome == participant_outcome::done;
@@ -362,6 +341,7 @@ int main(int count, char** arguments) {
     int status = unreachable;
     gyre::io_context context;
     operator_client client{context, connection};
+    gyre::launch(context, client.run(), gyre::or_terminate{});
     gyre::launch(context, carry_out(client, what, whom, patience, status), gyre::or_terminate{});
     context.run();
     return status;

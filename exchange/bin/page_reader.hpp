@@ -5,7 +5,7 @@
 // codec/query.hpp says what several pages are worth together.
 #pragma once
 
-#include <exchange/bin/operator_client.hpp>
+#include <exchange/client/operator_client.hpp>
 #include <exchange/codec/query_codec.hpp>
 
 #include <gyre/sync/sleep.hpp>
