@@ -152,7 +152,11 @@ std::string status_json(const admin_report& of) {
     made["state"] = describe(of.state);
     made["uptime_ms"] = of.uptime_ms;
     made["counts"] = json::object();
-    for (const admin_figure& each : of.figures) made["counts"][std::string{each.name}] = each.value;
+    made["gauges"] = json::array();
+    for (const admin_figure& each : of.figures) {
+        made["counts"][std::string{each.name}] = each.value;
+        if (each.falls) made["gauges"].push_back(each.name);
+    }
     made["sessions"] = json::array();
     for (const admin_session& each : of.sessions) made["sessions"].push_back(session_json(each));
     made["sessions_omitted"] = of.sessions_omitted;

@@ -52,6 +52,7 @@ TEST_CASE("admin_report: as JSON it says who it is, its figures, sessions and qu
     CHECK(told["life"] == "2611240ABC");
     CHECK(told["uptime_ms"] == 12);
     CHECK(told["counts"] == nlohmann::json{{"logins", 3}, {"clients", 2}});
+    CHECK(told["gauges"] == nlohmann::json{"clients"});
     REQUIRE(told["sessions"].size() == 1);
     CHECK(told["sessions"][0]["user"] == "alice");
     CHECK(told["sessions"][0]["unread_bytes"] == 5);
