@@ -41,7 +41,7 @@ END_SECONDS_MAX = 45.0
 ASK_SECONDS_MAX = 2.0
 SPARED_SECONDS = 6.0  # Of the demonstration's time: measuring begins later, and its last turn has to end.
 MEASURED_SECONDS_MAX = 48.0
-LOGIN = "alice, password secret (or bob, secret)"
+LOGIN = "alice, password secret (or bob, secret); as its operator: ops, operator"
 
 # Of what the traders say in the end; the log has all of it.
 TOLD_OF_TRADERS = ("sent ", "answered after ", "heard: ", "everything agrees")
@@ -402,6 +402,7 @@ def greet(screen: Screen, made: dict[str, dict], seconds: int, folder: Path) -> 
         page      {page}
         log in    {LOGIN}; instrument 1 trades about 1000, 2 about 20000
         figures   http://{made['exchange.json']['admin']['at']}/status (the facility's; web.json has all)
+        replace   curl -X POST 'http://{made['supervisor.json']['admin']['at']}/replace?child=gateway'
         logs      {os.path.relpath(folder / 'log.txt')}
 """)
     if sys.stdout.isatty() and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
