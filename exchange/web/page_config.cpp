@@ -58,6 +58,7 @@ page_config_reading read_page_config(std::string_view text, const std::string& w
     }
     if (top.has("order_entry")) top.read_endpoint("order_entry", it.order_entry);
     if (top.has("market_data")) top.read_endpoint("market_data", it.market_data);
+    if (top.has("operators")) top.read_endpoint("operators", it.operators);
     if (top.needs("page")) top.read_path("page", it.folder, where);
     top.for_each("processes", [&it](auto& in) { read_shown(in, it); });
     if (it.show.size() > processes_max) top.wrong("processes", "expected at most 64");

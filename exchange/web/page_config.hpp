@@ -27,6 +27,7 @@ struct page_config {
     gyre::endpoint at;           ///< A loopback address.
     gyre::endpoint order_entry;  ///< The WebSocket that pages trade at; nowhere: they cannot.
     gyre::endpoint market_data;  ///< That of a distributor which is open to all; nowhere: none.
+    gyre::endpoint operators;    ///< Where they log in, at the facility; nowhere: they cannot here.
     std::string folder;          ///< Of the page's own files.
     std::vector<shown_process> show;  ///< At most 64.
     gyre::duration poll_every = std::chrono::milliseconds{500};

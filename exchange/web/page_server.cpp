@@ -3,6 +3,8 @@
 // Questions to admin ports, and what pages are answered: see page_server.hpp.
 #include <exchange/web/page_server.hpp>
 
+#include <exchange/web/operator_desk.hpp>
+
 #include <gyre/http/router.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/when_any.hpp>
@@ -28,6 +30,7 @@ constexpr std::size_t answer_bytes_max = std::size_t{1} << 20;
 constexpr std::size_t unread_bytes_max = std::size_t{4} << 20;
 constexpr std::size_t unread_messages_max = 128;
 constexpr std::size_t page_message_bytes_max = 64;
+constexpr std::size_t operators_max = 8;
 
 websocket::hub_options bounds(std::size_t pages) {
     websocket::hub_options made;
@@ -50,7 +53,7 @@ gyre::web::client_options patience() {
 
 gyre::web::server_options limits(std::size_t pages) {
     gyre::web::server_options made;
-    made.intake.connections_max = pages + 64;  // Files come beside the sockets.
+    made.intake.connections_max = pages + operators_max + 64;  // Files come beside the sockets.
     made.connection.body_bytes_max = 0;
     made.connection.head_time_max = std::chrono::seconds{5};
     made.connection.idle_time_max = std::chrono::seconds{30};
@@ -62,6 +65,10 @@ gyre::web::server_options limits(std::size_t pages) {
 http::response text(http::status code, std::string body) {
     return {code, "text/plain; charset=utf-8", std::move(body)};
 }
+
+bool is_somewhere(const gyre::endpoint& it) { return it.kind() != gyre::endpoint::family::none; }
+
+gyre::task<http::response> at_once(http::response made) { co_return made; }
 
 gyre::task<> until_it_speaks(websocket::connection& page) {
     static_cast<void>(co_await page.receive());
@@ -166,7 +173,7 @@ std::string page_server::policy() const {
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; connect-src 'self'";
     for (const gyre::endpoint& each : {how_.order_entry, how_.market_data})
-        if (each.kind() != gyre::endpoint::family::none) made += " ws://" + each.to_string();
+        if (is_somewhere(each)) made += " ws://" + each.to_string();
     return made;
 }
 
@@ -185,13 +192,12 @@ http::handler page_server::routes() {
     gyre::web::static_options files;
     files.cache_control = "no-cache";
     http::router made;
+    const auto answering = [this](http::response (page_server::*answer)(const http::request&)) {
+        return [this, answer](http::request& asked) { return at_once((this->*answer)(asked)); };
+    };
     const http::handler page = gyre::web::static_files(how_.folder, files);
-    made.add(method::get, "/live",
-             [this](http::request& asked) -> gyre::task<http::response> {
-                 return [](page_server& self, http::request& of) -> gyre::task<http::response> {
-                     co_return self.answer_live(of);
-                 }(*this, asked);
-             })
+    made.add(method::get, "/live", answering(&page_server::answer_live))
+        .add(method::get, "/operator", answering(&page_server::answer_operator))
         .add(method::get, "/processes/{name}/tasks",
              [this](http::request& asked) { return answer_tasks(asked); })
         .add(method::get, "/", page)
@@ -208,13 +214,32 @@ http::response page_server::answer_live(const http::request& asked) {
                               [this](websocket::connection& page) { return push_to(page); });
 }
 
+http::response page_server::answer_operator(const http::request& asked) {
+    if (!is_somewhere(how_.operators))
+        return text(http::status::not_found, "operators do not log in here\n");
+    if (operators_ >= operators_max)
+        return text(http::status::service_unavailable, "too many operators are here\n");
+    websocket::upgrade_options options;
+    options.connection.limits.message_bytes_max = operator_message_bytes_max;
+    return websocket::upgrade(
+        asked, options, [this](websocket::connection& page) { return attend_operator(page); });
+}
+
+gyre::task<> page_server::attend_operator(websocket::connection& page) {
+    ++operators_;
+    co_await serve_operator(context_, how_.operators, page);
+    --operators_;
+}
+
 // A page has nothing to say; one that does is let go.
 gyre::task<> page_server::push_to(websocket::connection& page) {
-    nlohmann::json settings{
-        {"message", "settings"}, {"order_entry", nullptr}, {"market_data", nullptr}};
-    if (how_.order_entry.kind() != gyre::endpoint::family::none)
+    nlohmann::json settings{{"message", "settings"},
+                            {"order_entry", nullptr},
+                            {"market_data", nullptr},
+                            {"operators", is_somewhere(how_.operators)}};
+    if (is_somewhere(how_.order_entry))
         settings["order_entry"] = "ws://" + how_.order_entry.to_string() + "/order-entry/v1";
-    if (how_.market_data.kind() != gyre::endpoint::family::none)
+    if (is_somewhere(how_.market_data))
         settings["market_data"] = "ws://" + how_.market_data.to_string() + "/market-data/v1";
     for (const shown_process& each : how_.show) settings["processes"].push_back(each.name);
     const auto [refused] = co_await page.send_text(settings.dump());

@@ -4,10 +4,12 @@
 //
 //     GET /                        the page; other files of it beside
 //     GET /live                    a WebSocket on which `settings` and `process` are pushed, as JSON
+//     GET /operator                a WebSocket on which an operator logs in and commands: operator_desk.hpp
 //     GET /processes/NAME/tasks    what the tasks of a process wait for
 //
 // It asks admin ports for /status and /latency, and gives the answers to all pages. It holds no part of the
-// exchange itself: whoever trades on the page is connected to the gateway by the browser.
+// exchange itself: a trader's browser is connected to the gateway, and an operator's through this to the
+// facility, which knows what the operator may do.
 #pragma once
 
 #include <exchange/web/page_config.hpp>
@@ -52,6 +54,8 @@ public:
 
     [[nodiscard]] const gyre::endpoint& at() const noexcept { return at_; }
     [[nodiscard]] std::size_t pages() const noexcept { return hub_.members(); }
+    /// Operators' pages, logged in or about to be.
+    [[nodiscard]] std::size_t operators() const noexcept { return operators_; }
     [[nodiscard]] bool ended() const noexcept { return ended_; }
     /// Answers of admin ports, and questions that had none.
     [[nodiscard]] std::uint64_t answers() const noexcept { return answers_; }
@@ -66,6 +70,8 @@ private:
     gyre::task<gyre::http::response> guard(gyre::http::request& asked);
     gyre::task<gyre::http::response> answer_tasks(gyre::http::request& asked);
     gyre::http::response answer_live(const gyre::http::request& asked);
+    gyre::http::response answer_operator(const gyre::http::request& asked);
+    gyre::task<> attend_operator(gyre::websocket::connection& page);
     [[nodiscard]] gyre::http::handler routes();
     [[nodiscard]] bool is_for_us(const gyre::http::request& asked) const;
     [[nodiscard]] std::string policy() const;
@@ -82,6 +88,7 @@ private:
     std::vector<gyre::stop_handle> watching_;
     std::uint64_t answers_ = 0;
     std::uint64_t silences_ = 0;
+    std::size_t operators_ = 0;
     bool ended_ = false;
 };
 

@@ -156,6 +156,11 @@ def judge_trading(run: Demonstration, page: browser.Page, verdicts: Verdicts) ->
     measured = page.wait_for("document.querySelector('#latency path') !== null", SECONDS_MAX)
     verdicts.note("the facility's latency is drawn", measured, text_of(page, "#latency-legend"))
 
+    drawn = page.wait_for("document.querySelectorAll('#throughput path').length >= 3"
+                          " && document.querySelectorAll('#latency-past path').length >= 3", SECONDS_MAX)
+    verdicts.note("throughput and latency are drawn over time", drawn,
+                  text_of(page, "#throughput-legend") + text_of(page, "#latency-past-legend"))
+
     enter(page, "buy", PRICE, QUANTITY)
     rests = becomes(lambda: any(row[3:5] == [str(PRICE), str(QUANTITY)] for row in rows_of(page, "own")))
     verdicts.note("an order of one's own rests", rests, rows_of(page, "own"))
@@ -214,6 +219,45 @@ def judge_standing_book(run: Demonstration, page: browser.Page, verdicts: Verdic
                       (shown_figure(page, "facility", name), run.figures("facility")["counts"]))
 
 
+def judge_operator(run: Demonstration, page: browser.Page, verdicts: Verdicts) -> None:
+    """Halts a market and takes an account out of it, in sight of the trader whose account that is."""
+    def said() -> str:
+        return text_of(page, "#operator-said")
+
+    def log_in_as_operator(password: str) -> None:
+        page.evaluate("document.querySelector('#operator-user').value = 'ops';"
+                      f"document.querySelector('#operator-password').value = {password!r};"
+                      "document.querySelector('#operator-login button').click()")
+
+    def press(what: str) -> None:
+        page.evaluate(f"document.querySelector('#operator-orders button[{what}]').click()")
+
+    hidden = page.evaluate("document.querySelector('#operator-orders').hidden")
+    verdicts.note("a visitor has no operator's buttons", hidden is True, hidden)
+    log_in_as_operator("wrong")
+    verdicts.note("an operator's wrong password is told",
+                  becomes(lambda: "refused" in said()), said())
+    log_in_as_operator("operator")
+    verdicts.note("the operator logs in",
+                  page.wait_for("!document.querySelector('#operator-orders').hidden", SECONDS_MAX), said())
+    enter(page, "buy", PRICE - 1, QUANTITY)
+    becomes(lambda: any(row[3:5] == [str(PRICE - 1), str(QUANTITY)] for row in rows_of(page, "own")))
+    press("data-phase=halted")
+    verdicts.note("the market is halted", becomes(lambda: said() == "set phase 1: accepted."), said())
+    verdicts.note("the page shows it", becomes(lambda: "halted" in text_of(page, "#phase")),
+                  text_of(page, "#phase"))
+    press("data-message=uncross")
+    verdicts.note("a refusal is told with its reason",
+                  becomes(lambda: said().startswith("uncross 1: refused, ")), said())
+    page.evaluate("document.querySelector('#operator-account-number').value = 1")
+    press("data-state=blocked")
+    verdicts.note("the kill switch is thrown",
+                  becomes(lambda: said() == "set account state 1: accepted."), said())
+    verdicts.note("it took the trader's order away", has_no_order(page), rows_of(page, "own"))
+    told = run.ctl("show", "accounts", "--account", "1") + run.ctl("show", "book", "1")
+    verdicts.note("exchange_ctl says the same", "blocked" in told and "halted" in told, told)
+
+
 def show_as(page: browser.Page, view: str, scheme: str) -> None:
     width, height, is_phone = VIEWS[view]
     page.ask("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
@@ -248,6 +292,7 @@ def main() -> int:
             take_pictures(page, pictures, verdicts)
             judge_second_trader(run, page, verdicts, chromium)
             judge_standing_book(run, page, verdicts)
+            judge_operator(run, page, verdicts)
             verdicts.note("the console is silent", not page.complaints, page.complaints)
         print(f"     pictures are in {pictures}")
     verdicts.note("the exchange ends in order", not run.exchange.faults, run.exchange.faults)

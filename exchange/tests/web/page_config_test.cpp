@@ -11,6 +11,7 @@ TEST_CASE("page_config: the sample is in order") {
     const page_config_reading it = load_page_config(EXCHANGE_FOLDER "/bin/web.json");
     CHECK(it.errors.empty());
     CHECK(it.value.at.to_string() == "127.0.0.1:7030");
+    CHECK(it.value.operators.to_string() == "127.0.0.1:7001");
     REQUIRE(it.value.show.size() == 2);
     CHECK(it.value.show[1].name == "gateway");
     CHECK(it.value.show[1].admin.to_string() == "127.0.0.1:7022");

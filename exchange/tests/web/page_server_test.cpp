@@ -113,6 +113,10 @@ TEST_CASE("page_server: a page of another site gets no figures") {
     CHECK(page.rest().starts_with("HTTP/1.1 403"));
 }
 
+TEST_CASE("page_server: operators log in only where the file says so") {
+    CHECK(running_page{}.answer("/operator").starts_with("HTTP/1.1 404"));
+}
+
 TEST_CASE("page_server: tasks of a process that is away, or unknown, are an error") {
     const running_page it;
     CHECK(it.answer("/processes/facility/tasks").starts_with("HTTP/1.1 502"));

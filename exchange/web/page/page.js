@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Three connections: to this server for the figures of the processes, to a distributor for what is public, and
-// to the gateway for trading, both in JSON as exchange/docs/json_protocol.md has it. Text of others becomes text of the page only by textContent.
+// Up to four connections: to this server for the figures of the processes and, for an operator, for commands
+// (exchange/web/operator_desk.hpp); to a distributor for what is public, and to the gateway for trading, both
+// in JSON as exchange/docs/json_protocol.md has it. Text of others becomes text of the page only by textContent.
 "use strict";
 const at = (id) => document.getElementById(id);
 const svg = (name, attributes, text = "") => {
@@ -39,6 +40,10 @@ const processes = new Map();  // By name: what was told last, and latencies of t
 const liveWait = patience();
 
 const sessionClasses = ["word", "word", "word"];
+// What a process' throughput is.
+const countedBy = { matching_facility: "commands", order_entry_gateway: "messages_forwarded", market_data_distributor: "messages" };
+const pastShown = 120000;
+let charted = false;
 
 function panelOf(name) {
   const known = processes.get(name);
@@ -63,7 +68,7 @@ function panelOf(name) {
   wrap.append(table);
   panel.append(title, facts, wrap, tasks);
   at("processes").append(panel);
-  const made = { name, panel, title, facts, table, counts: null, when: 0, history: [] };
+  const made = { name, panel, title, facts, table, pid: 0, counts: null, when: 0, history: [], past: [] };
   processes.set(name, made);
   return made;
 }
@@ -79,16 +84,20 @@ function showProcess(it) {
   const to = panelOf(it.name), status = it.status, now = performance.now();
   to.title.dataset.state = it.reachable && status.state === "ready" ? "on" : "off";
   to.title.textContent = it.reachable ? `${it.name} \u2014 ${status.state}` : `${it.name} \u2014 not connected`;
+  if (!it.reachable || to.pid !== status.pid) {  // Another process counts from nothing.
+    to.history = [];
+    to.past = [];
+    to.counts = null;
+    to.pid = it.reachable ? status.pid : 0;
+  }
   if (!it.reachable) {
     to.facts.textContent = "Its admin port does not answer.";
     to.table.hidden = true;
-    to.history = [];
-    to.counts = null;
     return;
   }
   const counts = status.counts ?? {}, facts = [fact("", `${status.backend ?? ""}, process ${status.pid}`), fact("up", `${Math.floor(status.uptime_ms / 1000)} s`)];
   for (const [name, value] of Object.entries(counts)) {
-    const before = to.counts?.[name], rate = before === undefined ? 0 : (value - before) * 1000 / (now - to.when);
+    const before = to.counts?.[name], rate = before === undefined || status.gauges?.includes(name) ? 0 : (value - before) * 1000 / (now - to.when);
     facts.push(fact(name.replaceAll("_", " "), grouped(value), rate >= 1 ? `${grouped(Math.round(rate))}/s` : ""));
   }
   to.facts.replaceChildren(...facts);
@@ -100,42 +109,108 @@ function showProcess(it) {
     row([each.user, each.transport || "\u2014", each.address || "away", each.sequence, grouped(each.unread_bytes ?? 0), grouped(each.dropped ?? 0)], sessionClasses)));
   if (it.latency?.buckets) to.history.push({ when: now, buckets: it.latency.buckets });
   while (to.history.length > 2 && now - to.history[0].when > 10000) to.history.shift();
+  if (to.past.length > 0 && now - to.past.at(-1).when < 950) return;
+  to.past.push({ when: now, count: counts[countedBy[status.process]], buckets: it.latency?.buckets });
+  while (now - to.past[0].when > pastShown) to.past.shift();
+}
+
+// What was measured between two readings: bounds and counts, the least first.
+function measuredBetween(first, last) {
+  const before = new Map(first);
+  return last.map(([bound, count]) => [bound, count - (before.get(bound) ?? 0)]).filter(([, count]) => count > 0).sort((a, b) => a[0] - b[0]);
+}
+function totalOf(counts) { return counts.reduce((sum, [, count]) => sum + count, 0); }
+// A bound that this share of them, 0 to 1, does not exceed.
+function quantile(counts, share) {
+  const wanted = share * totalOf(counts);
+  let sum = 0;
+  for (const [bound, count] of counts) if ((sum += count) >= wanted) return bound;
+  return null;
+}
+function inMicroseconds(ns) { return `${grouped(Math.ceil(ns / 1000))} \u00b5s`; }
+const latencyTicks = [["1 \u00b5s", 1e3], ["10 \u00b5s", 1e4], ["100 \u00b5s", 1e5], ["1 ms", 1e6], ["10 ms", 1e7], ["100 ms", 1e8], ["1 s", 1e9]];
+function latencyHeight(ns) { return Math.min(1, Math.max(0, (Math.log10(ns) - 3) / 6)); }
+
+// An empty chart of its card's width, in which letters keep their size, with lines at these heights, 0 to 1.
+function prepareChart(chart, heights) {
+  const width = Math.max(320, Math.min(1200, chart.clientWidth || 800));
+  chart.setAttribute("viewBox", `0 0 ${width} 180`);
+  const y = (height) => 150 - 130 * height, parts = [];
+  for (const [name, height] of heights) parts.push(svg("line", { x1: 60, x2: width - 20, y1: y(height), y2: y(height) }), svg("text", { x: 54, y: y(height) + 4, "text-anchor": "end" }, name));
+  return { width, y, parts };
+}
+// Lines and, in the same colours, their words.
+function finishChart(id, parts, lines, otherwise) {
+  lines.forEach((each, colour) => parts.push(svg("path", { d: each.path, class: `p${colour % 3}` })));
+  at(id).replaceChildren(...parts);
+  const words = lines.map((each, colour) => {
+    const word = document.createElement("span");
+    word.className = `p${colour % 3}`;
+    word.textContent = each.words;
+    return word;
+  });
+  at(`${id}-legend`).replaceChildren(...(words.length > 0 ? words : [otherwise]));
+}
+
+// Lines of [when, value] over the last minutes.
+function showPast(id, series, heights, heightOf, otherwise) {
+  const now = performance.now(), { width, y, parts } = prepareChart(at(id), heights);
+  const x = (when) => width - 20 - (width - 80) * (now - when) / pastShown;
+  for (const seconds of [120, 90, 60, 30, 0]) parts.push(svg("text", { x: x(now - seconds * 1000), y: 168, "text-anchor": "middle" }, seconds === 0 ? "now" : `${seconds} s`));
+  const lines = series.map(({ words, points }) => ({ words, path: points.map(([when, value], each) => `${each === 0 ? "M" : "L"}${Math.max(60, x(when))} ${y(heightOf(value))}`).join("") }));
+  finishChart(id, parts, lines, otherwise);
+}
+// What each two neighbours of what is remembered come to, where that is something.
+function steps(past, value) {
+  return past.slice(1).map((it, each) => [it.when, value(past[each], it)]).filter(([, it]) => it !== null);
+}
+function showThroughput() {
+  const series = [];
+  for (const it of processes.values()) {
+    const points = steps(it.past, (first, last) => last.count === undefined ? null : (last.count - first.count) * 1000 / (last.when - first.when));
+    if (points.length > 0) series.push({ name: it.name, points, words: `${it.name}: ${grouped(Math.round(points.at(-1)[1]))}/s` });
+  }
+  const most = Math.max(10, ...series.flatMap(({ points }) => points.map(([, value]) => value)));
+  const top = [1, 2, 5, 10].map((each) => each * 10 ** Math.floor(Math.log10(most))).find((each) => each >= most);
+  showPast("throughput", series, [0, 0.5, 1].map((each) => [grouped(top * each), each]), (value) => value / top, "Nothing is known yet.");
+}
+function showLatencyPast() {
+  const series = [];
+  for (const it of processes.values())
+    for (const [name, share] of [["median", 0.5], ["99 %", 0.99], ["99.9 %", 0.999]]) {
+      const points = steps(it.past, (first, last) => first.buckets && last.buckets ? quantile(measuredBetween(first.buckets, last.buckets), share) : null);
+      if (points.length > 0) series.push({ points, words: `${it.name}, ${name}: at most ${inMicroseconds(points.at(-1)[1])}` });
+    }
+  showPast("latency-past", series, latencyTicks.map(([name, ns]) => [name, latencyHeight(ns)]), latencyHeight, "No process measures latency yet.");
 }
 
 function showLatency() {
-  const chart = at("latency"), parts = [], legend = [];
-  const ticks = [["50", 0.5], ["90", 0.9], ["99", 0.99], ["99.9", 0.999], ["99.99", 0.9999]];
-  const width = Math.max(320, Math.min(1200, chart.clientWidth || 800));  // Letters keep their size.
-  chart.setAttribute("viewBox", `0 0 ${width} 180`);
-  const x = (share) => 60 + (width - 80) * Math.min(1, Math.log10(1 / (1 - share)) / 4.2), y = (ns) => 150 - 130 * Math.min(1, Math.max(0, (Math.log10(ns) - 3) / 6));
-  for (const [name, share] of ticks) parts.push(svg("line", { x1: x(share), x2: x(share), y1: 20, y2: 150 }), svg("text", { x: x(share), y: 168, "text-anchor": "middle" }, `${name} %`));
-  for (const [name, ns] of [["1 \u00b5s", 1e3], ["10 \u00b5s", 1e4], ["100 \u00b5s", 1e5], ["1 ms", 1e6], ["10 ms", 1e7], ["100 ms", 1e8], ["1 s", 1e9]])
-    parts.push(svg("line", { x1: 60, x2: width - 20, y1: y(ns), y2: y(ns) }), svg("text", { x: 54, y: y(ns) + 4, "text-anchor": "end" }, name));
-  let colour = 0;
+  const { width, y, parts } = prepareChart(at("latency"), latencyTicks.map(([name, ns]) => [name, latencyHeight(ns)])), lines = [];
+  const x = (share) => 60 + (width - 80) * Math.min(1, Math.log10(1 / (1 - share)) / 4.2);
+  for (const [name, share] of [["50", 0.5], ["90", 0.9], ["99", 0.99], ["99.9", 0.999], ["99.99", 0.9999]])
+    parts.push(svg("line", { x1: x(share), x2: x(share), y1: 20, y2: 150 }), svg("text", { x: x(share), y: 168, "text-anchor": "middle" }, `${name} %`));
   for (const it of processes.values()) {
     if (it.history.length < 2) continue;
-    const first = new Map(it.history[0].buckets), counts = it.history.at(-1).buckets.map(([bound, count]) => [bound, count - (first.get(bound) ?? 0)]).filter(([, count]) => count > 0).sort((a, b) => a[0] - b[0]);
-    const total = counts.reduce((sum, [, count]) => sum + count, 0);
+    const counts = measuredBetween(it.history[0].buckets, it.history.at(-1).buckets), total = totalOf(counts);
     if (total <= 0) continue;
-    let sum = 0, path = "", median = null, most = null;
+    let sum = 0, path = "";
     for (const [bound, count] of counts) {
-      const from = sum / total;
+      const from = sum / total, height = y(latencyHeight(bound));
       sum += count;
-      if (median === null && sum * 2 >= total) median = bound;
-      if (most === null && sum * 100 >= total * 99) most = bound;
-      path += `${path ? "L" : "M"}${x(from)} ${y(bound)}L${x(Math.min(sum / total, 1 - 1 / (2 * total)))} ${y(bound)}`;
+      path += `${path ? "L" : "M"}${x(from)} ${height}L${x(Math.min(sum / total, 1 - 1 / (2 * total)))} ${height}`;
     }
-    parts.push(svg("path", { d: path, class: `p${colour % 3}` }));
-    const word = document.createElement("span");
-    word.className = `p${colour++ % 3}`;
-    const us = (ns) => grouped(Math.ceil(ns / 1000));
-    word.textContent = `${it.name}: ${grouped(total)} measured, median at most ${us(median)} \u00b5s, 99 % at most ${us(most)} \u00b5s`;
-    legend.push(word);
+    const [median, most] = [0.5, 0.99].map((share) => inMicroseconds(quantile(counts, share)));
+    lines.push({ path, words: `${it.name}: ${grouped(total)} measured, median at most ${median}, 99 % at most ${most}` });
   }
-  chart.replaceChildren(...parts);
-  if (legend.length > 0) at("latency-legend").replaceChildren(...legend);
-  else at("latency-legend").textContent = "Nothing was measured in the last ten seconds.";
+  finishChart("latency", parts, lines, "Nothing was measured in the last ten seconds.");
 }
+function showCharts() {
+  charted = false;
+  showThroughput();
+  showLatencyPast();
+  showLatency();
+}
+function showChartsSoon() { if (!charted) { charted = true; requestAnimationFrame(showCharts); } }
 
 function watch() {
   const socket = new WebSocket(`ws://${location.host}/live`);
@@ -145,9 +220,10 @@ function watch() {
     if (it.message === "settings") {
       tradeAt = it.order_entry;
       if (it.market_data && !marketAt) { marketAt = it.market_data; watchMarkets(); }
+      at("operator-card").hidden = at("link-operator").hidden = !it.operators;
       document.body.dataset.ready = "yes";
     }
-    if (it.message === "process") { showProcess(it); showLatency(); }
+    if (it.message === "process") { showProcess(it); showChartsSoon(); }
   };
   socket.onclose = () => {
     link("page", false, "not connected, trying again");
@@ -408,6 +484,55 @@ at("order").onsubmit = (event) => {
     instruction: "none", self_trade: "account_default",
   });
 };
+// --- The operator -------------------------------------------------------------------------------------
+let desk = null;
+
+function sayToOperator(words) { at("operator-said").textContent = words; }
+function command(fields) {
+  sayToOperator(`${fields.message.replaceAll("_", " ")} \u2026`);
+  desk?.send(JSON.stringify(fields));
+}
+function mayCommand(yes, words) {
+  link("operator", yes, words);
+  at("operator-login").hidden = yes;
+  at("operator-orders").hidden = !yes;
+}
+const answered = {
+  login_accepted() { mayCommand(true, at("operator-user").value); sayToOperator("Logged in."); },
+  login_rejected(it) { sayToOperator(`Login refused: ${it.reason}.`); },
+  answer(it) {
+    const what = it.command ? `${it.command.replaceAll("_", " ")} ${it.subject}: ` : "";
+    sayToOperator(`${what}${it.outcome}${it.reason ? `, ${it.reason.replaceAll("_", " ")}` : ""}.`);
+  },
+};
+at("operator-login").onsubmit = (event) => {
+  event.preventDefault();
+  if (desk && desk.readyState < WebSocket.CLOSING) return;
+  const login = { message: "login", username: at("operator-user").value, password: at("operator-password").value };
+  at("operator-password").value = "";
+  link("operator", false, "connecting");
+  const now = desk = new WebSocket(`ws://${location.host}/operator`);
+  now.onopen = () => now.send(JSON.stringify(login));
+  now.onmessage = (message) => { const it = JSON.parse(message.data); answered[it.message]?.(it); };
+  now.onclose = () => {
+    if (!at("operator-orders").hidden) sayToOperator(`${at("operator-said").textContent} Logged out.`);
+    mayCommand(false, "not logged in");
+  };
+};
+at("operator-market").onsubmit = (event) => {
+  event.preventDefault();
+  const { message, phase } = event.submitter?.dataset ?? {}, where = Number(at("operator-instrument").value);
+  if (phase) command({ message: "set_phase", instrument: where, phase });
+  else if (message) command({ message, instrument: where });
+};
+at("operator-account").onsubmit = (event) => {
+  event.preventDefault();
+  const state = event.submitter?.dataset.state;
+  if (state) command({ message: "set_account_state", account: Number(at("operator-account-number").value), state });
+};
+at("operator-leave").onclick = () => desk?.close();
+
+// --- Everything else ----------------------------------------------------------------------------------
 at("instrument").onchange = () => {
   centred = false;
   clearBook();
@@ -420,5 +545,5 @@ at("scheme").onclick = () => {
   document.documentElement.dataset.scheme = dark === "dark" ? "light" : "dark";
 };
 showOwn();
-showLatency();
+showCharts();
 watch();
