@@ -86,6 +86,10 @@ def quoted(it: Simple) -> bool:
     return it.minimum < -EXACT or it.maximum > EXACT
 
 
+def described(it) -> dict:
+    return {"description": it.description} if it.description else {}
+
+
 def schema_of(type_, client: bool) -> dict:
     """The JSON schema of a type; of an enumeration or composite, where that stands."""
     if isinstance(type_, Enum):
@@ -106,10 +110,14 @@ def schema_of(type_, client: bool) -> dict:
     return {"oneOf": [text, {"type": "integer", "minimum": type_.minimum}]} if client else text
 
 
+def enumeration(it: Enum) -> dict:
+    return {"type": "string", "enum": [value.name for value in it.values]} | described(it)
+
+
 def named_types(blocks: list, found: dict, client: bool) -> None:
     for type_ in [each.type for block in blocks for each in block.fields if each.presence != "constant"]:
         if isinstance(type_, Enum) and type_.name != "truth":
-            found[type_.name] = {"type": "string", "enum": [value.name for value in type_.values]}
+            found[type_.name] = enumeration(type_)
         elif isinstance(type_, Composite):
             found[type_.name] = {
                 "type": "object",
@@ -119,13 +127,10 @@ def named_types(blocks: list, found: dict, client: bool) -> None:
                     for member in type_.members
                     if getattr(member.type, "presence", "required") != "optional"
                 ],
-            }
+            } | described(type_)
             for member in type_.members:
                 if isinstance(member.type, Enum) and member.type.name != "truth":
-                    found[member.type.name] = {
-                        "type": "string",
-                        "enum": [value.name for value in member.type.values],
-                    }
+                    found[member.type.name] = enumeration(member.type)
 
 
 def object_of(fields: tuple[Field, ...], client: bool) -> dict:
@@ -162,7 +167,10 @@ def payload_of(name: str, body: dict, client: bool, sequenced: bool) -> dict:
 def message_of(it: Message, client: bool, sequenced: bool) -> dict:
     body = object_of(it.block.fields, client)
     for group in it.groups:
-        body["properties"][group.name] = {"type": "array", "items": object_of(group.block.fields, client)}
+        body["properties"][group.name] = {
+            "type": "array",
+            "items": object_of(group.block.fields, client),
+        } | described(group)
         body["required"].append(group.name)
     made = {
         "name": it.name,
@@ -170,9 +178,7 @@ def message_of(it: Message, client: bool, sequenced: bool) -> dict:
         "contentType": "application/json",
         "payload": payload_of(it.name, body, client, sequenced),
     }
-    if it.description:
-        made["description"] = it.description
-    return made
+    return made | described(it)
 
 
 def plain(

@@ -111,6 +111,8 @@ def page_of(document: dict) -> str:
     lines += ["## Types", ""]
     for name, schema in document["components"]["schemas"].items():
         lines += [f"### {name}", ""]
+        if "description" in schema:
+            lines += [*textwrap.wrap(schema["description"], 110), ""]
         if "enum" in schema:
             lines += [
                 *textwrap.wrap("One of " + ", ".join(f"`{each}`" for each in schema["enum"]) + ".", 110),

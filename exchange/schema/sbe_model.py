@@ -62,6 +62,7 @@ class Enum:
     primitive: str
     values: tuple[Value, ...]
     null: int
+    description: str = ""
     kind: str = "enum"
 
     @property
@@ -92,6 +93,7 @@ class Member:
 class Composite:
     name: str
     members: tuple[Member, ...]
+    description: str = ""
     kind: str = "composite"
 
     @property
@@ -137,6 +139,7 @@ class Group:
     block: Block
     dimension: Composite
     since: int
+    description: str = ""
 
 
 @dataclass(frozen=True)

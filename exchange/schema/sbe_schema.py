@@ -138,7 +138,7 @@ def parse_enum(element: ElementTree.Element, schema: Schema) -> Enum:
     for each in values:
         if not representable(primitive, each.value) or each.value == null:
             raise SchemaError(f"enum `{name}`: {each.name} = {each.value} does not fit, or is null")
-    return Enum(name, primitive, values, null)
+    return Enum(name, primitive, values, null, element.get("description", ""))
 
 
 def enum_value(element: ElementTree.Element, primitive: str, name: str) -> int:
@@ -179,7 +179,7 @@ def parse_composite(element: ElementTree.Element, schema: Schema) -> Composite:
         members.append(Member(member, inner, offset))
         end = offset + inner.size
     unique((m.name for m in members), f"member of composite `{name}`")
-    return Composite(name, tuple(members))
+    return Composite(name, tuple(members), element.get("description", ""))
 
 
 def member_type(element: ElementTree.Element, schema: Schema):
@@ -241,7 +241,8 @@ def parse_group(element: ElementTree.Element, schema: Schema) -> Group:
     block = parse_block(element, schema)
     unique((f.id for f in block.fields), f"field id in group `{name}`")
     unique((f.name for f in block.fields), f"field name in group `{name}`")
-    return Group(number(element, "id"), name, block, dimension, since_of(element, schema))
+    return Group(number(element, "id"), name, block, dimension, since_of(element, schema),
+                 element.get("description", ""))
 
 
 def parse_block(element: ElementTree.Element, schema: Schema) -> Block:

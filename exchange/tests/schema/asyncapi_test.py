@@ -68,9 +68,21 @@ class AsyncApi(unittest.TestCase):
 
     def test_a_client_may_send_long_numbers_either_way_and_is_told_them_as_text(self) -> None:
         messages = self.document["components"]["messages"]
-        self.assertIn("oneOf", messages["enter_order"]["payload"]["properties"]["client_seq"])
+        self.assertIn("oneOf", messages["enter_quote"]["payload"]["properties"]["client_seq"])
         self.assertEqual(messages["order_entered"]["payload"]["properties"]["order"]["type"], "string")
-        self.assertEqual(messages["enter_order"]["payload"]["properties"]["price"]["type"], "integer")
+        self.assertEqual(messages["enter_quote"]["payload"]["properties"]["bid_price"]["type"], "integer")
+
+    def test_what_a_schema_says_of_fields_groups_and_types_is_in_document_and_page(self) -> None:
+        page = PAGE.read_text(encoding="utf-8")
+        messages, schemas = (self.document["components"][each] for each in ("messages", "schemas"))
+        for about in (
+            messages["amend_order"]["payload"]["properties"]["quantity"]["description"],
+            messages["book_delta"]["payload"]["properties"]["levels"]["description"],
+            schemas["order_reference"]["description"],
+            schemas["decode_error"]["description"],
+        ):
+            self.assertGreater(len(about), 10)
+            self.assertIn(about, page)
 
     def test_what_is_stale_is_told(self) -> None:
         self.assertEqual(asyncapi.written("new", Path(__file__), True, "maker"), 1)
