@@ -19,6 +19,7 @@ from contextlib import aclosing
 import websockets
 
 HEARTBEAT_SECONDS = 1.0
+GOING_AWAY = 1001  # Another life has begun, or another gateway takes the place of this one.
 
 
 class Refused(Exception):
@@ -51,10 +52,12 @@ class Session:
                         yield message
                         if message["message"] == "end_of_session":
                             return
-            except (OSError, websockets.ConnectionClosedError) as trouble:
+            except websockets.InvalidStatus as answer:
+                raise Refused(f"{self.url}: {answer}") from None
+            except (OSError, websockets.WebSocketException) as trouble:
                 print(f"connection lost: {trouble or type(trouble).__name__}", flush=True)
             else:
-                return  # Closed in order.
+                return  # Closed in order: at the end of the day, or behind a logout.
             await asyncio.sleep(pause)
             pause = min(2 * pause, 2.0)
 
@@ -92,6 +95,8 @@ class Session:
                         self.sequence = int(message["sequence"]) + 1
                     if name != "heartbeat":
                         yield message
+                if socket.close_code == GOING_AWAY:
+                    raise ConnectionResetError(socket.close_reason)
             finally:
                 self.socket = None
                 if beating:
