@@ -199,7 +199,8 @@ private:
         encode(query{0, account_id::none, instrument_id::none, query_subject::orders},
                about_orders);
         alices_.say(soup_type::unsequenced, about_orders);
-        co_await alices_.exchange_packets(2 + 3 + 2 + (any_bytes ? 1 : 0));
+        const std::uint64_t refusals = any_bytes ? 6 : 5;
+        co_await alices_.exchange_packets(2 + refusals);
     }
 
     gyre::endpoint where_;
