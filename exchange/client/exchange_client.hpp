@@ -155,8 +155,8 @@ public:
     [[nodiscard]] std::size_t unanswered() const noexcept;
     /// May commands be sent now?
     [[nodiscard]] bool trading() const noexcept;
-    /// Where another run may go on. What it asks for is what was not heard, of which news that were not
-    /// taken by `next` are no part.
+    /// Where another run may go on: behind all that came in. News that `next` has not handed out yet are
+    /// not told again, so take them first.
     [[nodiscard]] resume_point resume_at() const;
 
 private:
