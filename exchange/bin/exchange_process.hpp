@@ -93,12 +93,12 @@ public:
         follow_lifeline();
         prepare_for_late_signals();
         auto opened = X::open_signals(context_, {SIGINT, SIGTERM, SIGQUIT});
-        if (!opened.ok()) return cannot_begin("watch signals", opened.error());
+        if (!opened.ok()) return cannot_begin("watch signals", served_.how(), opened.error());
         signals_ = opened.take();
         const auto [refused, admin_line] = open_admin();
-        if (refused) return cannot_begin("open its admin port", refused);
+        if (refused) return cannot_begin("open its admin port", how_.admin.at.to_string(), refused);
         if (const gyre::error failed = served_.start())
-            return cannot_begin("open its sockets", failed);
+            return cannot_begin("open its sockets", served_.how(), failed);
         X::launch(context_, obey_signals());
         if constexpr (requires { served_.until_ready(); })
             X::launch(context_, say_ready_behind(served_.until_ready(), admin_line));
@@ -121,9 +121,10 @@ private:
             std::this_thread::sleep_for(std::chrono::nanoseconds{1});
     }
 
-    [[nodiscard]] int cannot_begin(const char* what, gyre::error why) const {
+    [[nodiscard]] static int cannot_begin(const char* what, const std::string& where,
+                                          gyre::error why) {
         std::fprintf(stderr, "%s: cannot %s (%s): %s\n", std::string{Served::name}.c_str(), what,
-                     served_.how().c_str(), why.message().c_str());
+                     where.c_str(), why.message().c_str());
         return 1;
     }
 

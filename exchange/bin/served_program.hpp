@@ -36,7 +36,8 @@ public:
     explicit served_arguments(CLI::App& options) {
         options.footer(served_program_exit_codes);
         options.add_option("config", path_, "The configuration file");
-        options.add_option("--backend", backend_, "Instead of the file's: " + all_backends());
+        options.add_option("--backend", backend_,
+                           "Instead of the file's: gyre_uring, gyre_epoll, asio_coroutine");
         options.add_flag("--check", only_check_,
                          "Read the configuration, say what is wrong with it, and end");
     }
@@ -46,11 +47,19 @@ public:
     /// @return  The exit status; what went wrong was said.
     template <class Config>
     [[nodiscard]] int serve(const served_program<Config>& it) const {
+        if (path_.empty()) {
+            std::fputs("config is required\nRun with --help for more information.\n", stderr);
+            return misunderstood;
+        }
         secret_reading<Config> reading = it.load(path_);
         if (!backend_.empty()) {
             const auto found = find_backend(backend_);
             if (found && *found != facility_backend::asio_callback) reading.value.backend = *found;
-            else reading.errors.push_back({"--backend", "expected one of those with coroutines"});
+            else
+                reading.errors.push_back(
+                    {"--backend",
+                     "expected gyre_uring, gyre_epoll or asio_coroutine, but found \"" + backend_ +
+                         '"'});
         }
         if (!reading.errors.empty()) return complain(path_, reading.errors);
         if (reading.open_to_others)
@@ -67,8 +76,9 @@ public:
         if (const auto error = receive_listeners(inherited, std::array{doors.tcp, doors.websocket}))
             return complain(path_, {*error});
         doors.inherited = &inherited;
-        if constexpr (requires { reading.value.replaces; })
-            reading.value.replaces = is_replacement();
+        const bool replaces = is_replacement();
+        reading.value.process.admin.waits_for_place = replaces;
+        if constexpr (requires { reading.value.replaces; }) reading.value.replaces = replaces;
         if (reading.value.backend == facility_backend::asio_coroutine)
             return it.run_on_asio(reading.value);
         return it.run_on_gyre(reading.value);

@@ -8,6 +8,7 @@
 #include <gyre/io/acceptor.hpp>
 #include <gyre/runtime/io_context.hpp>
 #include <gyre/sync/event.hpp>
+#include <gyre/sync/sleep.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <gyre/web/server.hpp>
 
@@ -132,12 +133,18 @@ public:
     gyre::io_result<> start() {
         if (const gyre::error failed = context_.status()) return failed;
         auto listening = gyre::stream_acceptor::listen(context_, options_.at);
-        if (!listening.ok()) return listening.error();
-        gyre::stream_acceptor acceptor = listening.take();
-        const auto [failed, at] = acceptor.local_endpoint();
-        if (failed) return failed;
-        at_ = at;
-        running_ = gyre::launch(context_, serve(std::move(acceptor)), gyre::or_terminate{});
+        if (listening.ok()) {
+            gyre::stream_acceptor acceptor = listening.take();
+            const auto [failed, at] = acceptor.local_endpoint();
+            if (failed) return failed;
+            at_ = at;
+            running_ = gyre::launch(context_, serve(std::move(acceptor)), gyre::or_terminate{});
+        } else {
+            if (!options_.waits_for_place || listening.error() != gyre::errc::address_in_use)
+                return listening.error();
+            at_ = options_.at;
+            running_ = gyre::launch(context_, serve_when_free(), gyre::or_terminate{});
+        }
         thread_ = std::thread{[this] { run(); }};
         return {};
     }
@@ -157,9 +164,28 @@ private:
     gyre::task<> serve(gyre::stream_acceptor acceptor) {
         const auto [failed] =
             co_await gyre::web::serve_http(std::move(acceptor), routes(), limits(options_));
-        if (failed && failed != gyre::errc::canceled)
-            std::fprintf(stderr, "the admin port at %s has ended: %s\n", at_.to_string().c_str(),
-                         failed.message().c_str());
+        if (failed && failed != gyre::errc::canceled) say_ended(failed);
+    }
+
+    gyre::task<> serve_when_free() {
+        constexpr auto look_again = std::chrono::milliseconds{20};
+        for (;;) {
+            const auto waited = co_await gyre::sleep_for(look_again);
+            if (!waited.ok()) co_return;
+            auto listening = gyre::stream_acceptor::listen(context_, options_.at);
+            if (listening.ok()) {
+                co_await serve(listening.take());
+                co_return;
+            }
+            if (listening.error() == gyre::errc::address_in_use) continue;
+            say_ended(listening.error());
+            co_return;
+        }
+    }
+
+    void say_ended(gyre::error why) const {
+        std::fprintf(stderr, "the admin port at %s has ended: %s\n", at_.to_string().c_str(),
+                     why.message().c_str());
     }
 
     template <class Told>

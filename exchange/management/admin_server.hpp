@@ -79,7 +79,8 @@ public:
 
     /// Listens, and begins to answer.
     ///
-    /// Errors:  those of listening: what the kernel says. Nothing has begun then.
+    /// Errors:  those of listening: what the kernel says. Nothing has begun then. A place that is taken is
+    ///          none, if the options say that it is waited for.
     [[nodiscard]] gyre::io_result<> start();
 
     /// Where it listens, once started.

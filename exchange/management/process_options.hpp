@@ -25,6 +25,9 @@ struct admin_options {
     gyre::duration answer_within = std::chrono::seconds{1};  ///< Else the process counts as stuck.
     gyre::duration fresh_for = std::chrono::milliseconds{100};  ///< Of an answer, for others.
     bool commands = false;  ///< May they tell the process to do something, too?
+    /// Where the place is taken: begin all the same, and answer from when it is free. For a process that
+    /// works beside the one whose place it takes. No part of the file.
+    bool waits_for_place = false;
 
     [[nodiscard]] bool wanted() const noexcept { return at.kind() != gyre::endpoint::family::none; }
 };

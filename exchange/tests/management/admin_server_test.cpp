@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -184,6 +185,50 @@ TEST_CASE("admin_server: it can end with clients that say nothing, and before it
     half.say("GET /sta");
     it.begin();
     CHECK(asked(admin, "GET /health").status == 200);
+    it.end();
+}
+
+TEST_CASE(
+    "admin_server: where it waits for a place that is taken, it answers from when that is free") {
+    process it;
+    process next;
+    it.begin();
+    next.begin();
+    admin_options how = somewhere();
+    auto first = std::make_unique<admin_server>(it, how);
+    REQUIRE(first->start().ok());
+    how.at = first->at();
+    how.waits_for_place = true;
+    admin_server second{next, how};
+    REQUIRE(second.start().ok());
+    CHECK(second.at() == first->at());
+    CHECK(asked(second, "GET /health").status == 200);  // By the first one.
+    CHECK(it.reports > 0);
+    CHECK(next.reports == 0);
+    it.end();
+    first.reset();
+
+    const auto limit = std::chrono::steady_clock::now() + 30s;
+    while (!listens(second.at().port()) && std::chrono::steady_clock::now() < limit) {
+    }
+    CHECK(asked(second, "GET /health").status == 200);
+    CHECK(next.reports > 0);
+    next.end();
+}
+
+TEST_CASE("admin_server: one that waits for its place can end before that is free") {
+    process it;
+    admin_options how = somewhere();
+    admin_server first{it, how};
+    REQUIRE(first.start().ok());
+    how.at = first.at();
+    how.waits_for_place = true;
+    {
+        admin_server second{it, how};
+        REQUIRE(second.start().ok());
+    }
+    it.begin();
+    CHECK(asked(first, "GET /health").status == 200);
     it.end();
 }
 

@@ -251,3 +251,27 @@ TEST_CASE("replacement: commands name a child that is there, and that may be rep
     CHECK(all.child("gateway")["failures"] == 0);
     CHECK(all.child("gateway")["pid"] != gateway["pid"]);
 }
+
+TEST_CASE(
+    "replacement: the next process takes the place of the admin port, too, where that is named") {
+    const std::string place = own_place();
+    supervised_options how = replaceable("gyre_epoll");
+    how.gateway = [&place](nlohmann::json& it) { it["admin"]["at"] = place; };
+    supervised_exchange all{how};
+    const nlohmann::json before = all.child("gateway");
+    CHECK(before["admin"] == place);
+    CHECK(all.command("replace", "gateway") == 202);
+    while (!all.is_settled("gateway", 2)) {
+    }
+    const nlohmann::json after = all.child("gateway");
+    CHECK(after["pid"] != before["pid"]);
+    CHECK(after["admin"] == place);
+    // The old one has ended, so from soon on the new one answers.
+    nlohmann::json told;
+    const auto limit = std::chrono::steady_clock::now() + gyre::testing::patience;
+    while (told.is_null() && std::chrono::steady_clock::now() < limit) {
+        if (!listens(port_of(place))) continue;
+        told = nlohmann::json::parse(ask(port_of(place), "GET /status").body);
+    }
+    CHECK(told["pid"] == after["pid"]);
+}

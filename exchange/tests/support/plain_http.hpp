@@ -50,6 +50,18 @@ private:
     int socket_;
 };
 
+/// Does anything listen at this port of this machine?
+[[nodiscard]] inline bool listens(std::uint16_t port) {
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in where{};
+    where.sin_family = AF_INET;
+    where.sin_port = htons(port);
+    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const int failed = ::connect(socket, reinterpret_cast<const sockaddr*>(&where), sizeof where);
+    ::close(socket);
+    return failed == 0;
+}
+
 struct http_answer {
     int status = 0;  ///< 0: there was none.
     std::string body{};
