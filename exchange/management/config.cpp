@@ -301,6 +301,27 @@ void check_positions(const config& it, std::vector<config_error>& errors) {
     }
 }
 
+/// What to change where the core has no room for a definition or a position; empty for other commands.
+std::string advice_on_room(command_kind refused, const partition_limits& limits) {
+    const auto numbers_up_to = [](const char* key, std::uint32_t most) {
+        return std::string{": their numbers go up to limits."} + key + ", which is " +
+               std::to_string(most);
+    };
+    switch (refused) {
+        case command_kind::define_product:
+            return numbers_up_to("products_max", limits.products_max);
+        case command_kind::define_instrument:
+            return numbers_up_to("instruments_max", limits.instruments_max);
+        case command_kind::define_account:
+            return numbers_up_to("accounts_max", limits.accounts_max);
+        case command_kind::define_session:
+            return numbers_up_to("sessions_max", limits.sessions_max);
+        case command_kind::set_position:
+            return ": limits.holdings_max is " + std::to_string(limits.holdings_max);
+        default: return {};
+    }
+}
+
 // The core itself judges definitions and positions, on a trial partition that has no room for orders.
 void check_opening(const config& it, std::vector<config_error>& errors) {
     partition_limits limits = it.host.sequencing.limits;
@@ -313,9 +334,12 @@ void check_opening(const config& it, std::vector<config_error>& errors) {
         const auto note_refusal = [&](const event_batch& batch) {
             for (const event& told : batch.events) {
                 if (told.kind != event_kind::admin_rejected) continue;
-                errors.push_back(
-                    {each.where, word_for(told.admin_rejected.command) +
-                                     " is refused: " + word_for(told.admin_rejected.reason)});
+                const command_kind command = told.admin_rejected.command;
+                const reject_reason reason = told.admin_rejected.reason;
+                std::string why = word_for(command) + " is refused: " + word_for(reason);
+                if (reason == reject_reason::at_capacity)
+                    why += advice_on_room(command, it.host.sequencing.limits);
+                errors.push_back({each.where, std::move(why)});
             }
         };
         trial.apply(0, each.what, event_sink::to(note_refusal));

@@ -373,7 +373,30 @@ TEST_CASE("a position that is given twice, cannot be or cannot be kept is refuse
     const std::string other = R"({"account": 2, "instrument": 1, "position": -1})";
     check_wrong(with_market(R"(, "limits": {"holdings_max": 1}, "positions": [)" + one + ", " +
                             other + "]"),
-                "positions[1]", "set_position is refused: at_capacity");
+                "positions[1]", "set_position is refused: at_capacity: limits.holdings_max is 1");
+}
+
+TEST_CASE("a number that a definition cannot have is refused with the limit that bounds it") {
+    const auto limited = [](const std::string& definitions) {
+        return minimal(R"(, "limits": {"products_max": 5, "instruments_max": 6, "accounts_max": 7,
+                           "sessions_max": 8}, )" +
+                       definitions);
+    };
+    const std::string product = R"("products": [{"id": 5}])";
+    const std::string account = R"("accounts": [{"id": 7, "firm": 1}])";
+    check_wrong(limited(R"("products": [{"id": 6}])"), "products[0]",
+                "define_product is refused: at_capacity: their numbers go up to "
+                "limits.products_max, which is 5");
+    check_wrong(limited(product + R"(, "instruments": [{"id": 7, "product": 5}])"),
+                "instruments[0]", "limits.instruments_max, which is 6");
+    check_wrong(limited(R"("accounts": [{"id": 8, "firm": 1}])"), "accounts[0]",
+                "limits.accounts_max, which is 7");
+    check_wrong(limited(account + R"(, "sessions": [{"id": 9, "account": 7}])"), "sessions[0]",
+                "limits.sessions_max, which is 8");
+    const config_reading most =
+        read_config(limited(product + R"(, "instruments": [{"id": 6, "product": 5}], )" + account +
+                            R"(, "sessions": [{"id": 8, "account": 7}])"));
+    CHECK_MESSAGE(most.errors.empty(), all_messages(most));
 }
 
 TEST_CASE("text that is no JSON is refused with the line and the column") {
