@@ -254,6 +254,11 @@ template <executor_traits X, class Ready>
     }
 }
 
+/// What an error says of a network interface that is named.
+[[nodiscard]] inline std::string through(const std::string& interface) {
+    return interface.empty() ? std::string{} : " through " + interface;
+}
+
 /// The kernel takes apart the ring of a process that was killed, and with it its sockets, when that has
 /// ended already. So a process that takes its place at once may have to wait for the address: two seconds at
 /// most.

@@ -69,7 +69,8 @@ public:
     }
     [[nodiscard]] std::string how() const {
         return "subscribers " + how_.distributor.doors.tcp.to_string() + ", feed from " +
-               how_.distributor.feed.source.group.to_string();
+               how_.distributor.feed.source.group.to_string() +
+               through(how_.distributor.feed.source.interface);
     }
     [[nodiscard]] std::string ready_line() const {
         std::string made = "subscribers " + distributor_.tcp().to_string() + ", feed " +

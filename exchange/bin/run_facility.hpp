@@ -75,8 +75,8 @@ public:
     [[nodiscard]] gyre::error start() { return facility_.start().error(); }
     [[nodiscard]] std::string how() const {
         return "order entry " + how_.facility.order_entry.to_string() + ", feed from " +
-               how_.facility.feed_from.to_string() + ", requests " +
-               how_.facility.feed_requests.to_string();
+               how_.facility.feed_from.to_string() + through(how_.facility.feed_interface) +
+               ", requests " + how_.facility.feed_requests.to_string();
     }
     [[nodiscard]] std::string ready_line() const {
         std::string made = "order entry " + facility_.order_entry().to_string() + ", feed " +

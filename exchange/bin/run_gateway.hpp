@@ -33,6 +33,9 @@ public:
     void link_replaced() noexcept override {
         log_.warning("link_replaced", {{"facility", facility_}});
     }
+    void link_refused(link_ending why) noexcept override {
+        log_.error("link_refused", {{"facility", facility_}, {"why", describe(why)}});
+    }
     void login_refused(const gateway_client& whose) noexcept override {
         if (!log_.tells(log_level::warning)) return;
         if (const auto untold = refusals_.admit(log_limit::clock::now()))

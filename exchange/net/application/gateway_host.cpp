@@ -42,6 +42,7 @@ void gateway_host::on_step(const link_step& step) noexcept {
         case welcome:
             ++counts_.links;
             welcomed_ = true;
+            refusal_told_ = false;
             if (watcher_ != nullptr) watcher_->link_up(link_.welcomed().life);
             return welcome_clients();
         case packets:
@@ -79,9 +80,17 @@ void gateway_host::link_lost(gyre::time_point now) noexcept {
     now_ = now;
     link_.disconnected();
     lose_channels();
-    if (!std::exchange(welcomed_, false) || watcher_ == nullptr) return;
+    const bool was_up = std::exchange(welcomed_, false);
+    if (watcher_ == nullptr) return;
+    if (!was_up) return tell_refusal(link_.ending());
     if (replaced_) watcher_->link_replaced();
     else watcher_->link_lost();
+}
+
+void gateway_host::tell_refusal(link_ending why) noexcept {
+    const bool is_final = why == link_ending::refused || why == link_ending::other_version ||
+                          why == link_ending::small_window;
+    if (is_final && !std::exchange(refusal_told_, true)) watcher_->link_refused(why);
 }
 
 void gateway_host::drain(gyre::time_point now) noexcept {

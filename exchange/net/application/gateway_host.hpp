@@ -28,6 +28,9 @@ public:
     virtual void link_lost() noexcept = 0;
     /// Another gateway of this name has connected, and has the link from there on.
     virtual void link_replaced() noexcept = 0;
+    /// The facility does not let this gateway in, and will not while both are what they are: `refused`,
+    /// `other_version` or `small_window`. Told once, however often it is tried, until the link is up.
+    virtual void link_refused(link_ending why) noexcept = 0;
     /// Strangers decide how often.
     virtual void login_refused(const gateway_client& whose) noexcept = 0;
     virtual void client_shed(const gateway_client& which) noexcept = 0;
@@ -137,6 +140,7 @@ private:
     void welcome_clients() noexcept;
     void open_channels() noexcept;
     void lose_channels() noexcept;
+    void tell_refusal(link_ending why) noexcept;
     /// Is there no link, and none to be expected soon?
     [[nodiscard]] bool is_left() const noexcept { return !link_.up() && (draining_ || replaced_); }
     void wake_writer() noexcept;
@@ -151,6 +155,7 @@ private:
     gateway_watcher* watcher_ = nullptr;
     gyre::time_point now_;
     bool welcomed_ = false;  // The link was up, and its loss was not told yet.
+    bool refusal_told_ = false;
     bool draining_ = false;
     bool replaced_ = false;
 };

@@ -60,6 +60,18 @@ struct played_facility {
     client_of_gateway client{host, login_of("alice")};
 };
 
+struct link_watcher final : gateway_watcher {
+    void link_up(const soup_session&) noexcept override { told += "up "; }
+    void link_lost() noexcept override { told += "lost "; }
+    void link_replaced() noexcept override { told += "replaced "; }
+    void link_refused(link_ending why) noexcept override {
+        told += std::string{describe(why)} + ' ';
+    }
+    void login_refused(const gateway_client&) noexcept override {}
+    void client_shed(const gateway_client&) noexcept override {}
+    std::string told;
+};
+
 }  // namespace
 
 TEST_CASE("gateway: when the exchange has begun another life, clients of the one before are told") {
@@ -152,23 +164,32 @@ TEST_CASE("gateway: one that drains without a link sends those away who wait for
 }
 
 TEST_CASE("gateway: a watcher is told that the link is lost, or whose it is now") {
-    struct watcher final : gateway_watcher {
-        void link_up(const soup_session&) noexcept override { told += "up "; }
-        void link_lost() noexcept override { told += "lost "; }
-        void link_replaced() noexcept override { told += "replaced "; }
-        void login_refused(const gateway_client&) noexcept override {}
-        void client_shed(const gateway_client&) noexcept override {}
-        std::string told;
-    };
-    watcher watches;
+    link_watcher watches;
     socketless_gateway it;
     it.gateway.be_watched(&watches);
     it.lose_link();
+    it.gateway.connect(day_start);
+    it.lose_link();  // It was not up: nothing new.
     it.connect_link();
     it.link->session.end(link_ending::replaced);
     it.carry();
     it.lose_link();
     CHECK(watches.told == "lost up replaced ");
+    it.gateway.be_watched(nullptr);
+}
+
+TEST_CASE("gateway: a watcher is told once that the facility does not let it in") {
+    gateway_host_options wrong = gateway_for_two();
+    wrong.password = "wrong";
+    link_watcher watches;
+    socketless_gateway it{wrong};
+    it.gateway.be_watched(&watches);
+    it.lose_link();
+    CHECK(watches.told == "no gateway has this name and password ");
+    it.connect_link();
+    it.lose_link();
+    CHECK(watches.told == "no gateway has this name and password ");
+    CHECK(it.gateway.counts().links == 0);
     it.gateway.be_watched(nullptr);
 }
 
