@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 
@@ -92,6 +93,20 @@ std::string_view key_of(scenario_name which) {
 
 std::string_view name_of(book_state state) {
     return state == book_state::empty ? "empty" : "filled";
+}
+
+std::vector<cell> those_called(std::initializer_list<std::string_view> names,
+                               std::vector<cell> among) {
+    std::erase_if(among, [names](const cell& each) {
+        return std::ranges::find(names, name_of(each)) == names.end();
+    });
+    return among;
+}
+
+std::vector<cell> jitter_for(std::uint32_t seconds) {
+    constexpr std::uint32_t rate = 20'000;
+    return {
+        {scenario_name::ioc_without_execution, book_state::filled, rate, seconds * rate, rate / 2}};
 }
 
 }  // namespace
@@ -186,14 +201,29 @@ std::vector<cell> glance_cells() {
     return found;
 }
 
+std::vector<cell> end_to_end_cells() {
+    std::vector<cell> found = quick_cells();
+    for (cell& each : found) {
+        const std::uint32_t events_max = each.which == scenario_name::mass_cancel ? 1'000 : 20'000;
+        each.events = std::min(each.events, events_max);
+        each.warm_up_events = each.events / 10;
+    }
+    return found;
+}
+
+std::vector<cell> jitter_cells() { return jitter_for(8); }
+std::vector<cell> short_jitter_cells() { return jitter_for(2); }
+
 std::vector<cell> tuned_cells() {
-    constexpr std::array names = {"1_filled_1000",      "1_filled_100000",   "3_filled_10000",
-                                  "4_filled_10000",     "5_filled_10000",    "8_filled_1000",
-                                  "1_filled_unbounded", "8_filled_unbounded"};
-    std::vector<cell> all;
-    for (const cell& each : all_cells())
-        if (std::ranges::find(names, name_of(each)) != names.end()) all.push_back(each);
-    return all;
+    return those_called(
+        {"1_filled_1000", "1_filled_100000", "3_filled_10000", "4_filled_10000", "5_filled_10000",
+         "8_filled_1000", "1_filled_unbounded", "8_filled_unbounded"},
+        all_cells());
+}
+
+std::vector<cell> tuned_end_to_end_cells() {
+    return those_called({"1_filled_10000", "5_filled_10000", "1_filled_unbounded"},
+                        end_to_end_cells());
 }
 
 std::string name_of(const cell& it) {

@@ -90,6 +90,18 @@ inline constexpr std::uint32_t turns_of_row = 20;
 /// are forgiven much of their rate.
 [[nodiscard]] std::vector<cell> glance_cells();
 
+/// Rows of an exchange with a gateway in front: those of a quick look, each turn over in a second or less.
+[[nodiscard]] std::vector<cell> end_to_end_cells();
+
+/// One row whose events are so many a second that each second has tails, for several seconds.
+[[nodiscard]] std::vector<cell> jitter_cells();
+
+/// The same, for two seconds.
+[[nodiscard]] std::vector<cell> short_jitter_cells();
+
+/// Three rows through a gateway, to turn screws at.
+[[nodiscard]] std::vector<cell> tuned_end_to_end_cells();
+
 /// A few rows of different kinds, to turn screws at.
 [[nodiscard]] std::vector<cell> tuned_cells();
 

@@ -26,8 +26,9 @@ std::string config_of(const facility_setting& how) {
     for (unsigned each = 1; each <= accounts; ++each)
         listed += (each == 1 ? "" : ",\n") + ("{\"id\": " + std::to_string(each)) +
                   ", \"firm\": 1" + (each <= how.accounts_in_group ? ", \"group\": 1}" : "}");
-    return "{\"backend\": \"" + how.backend +
-           "\", \"pin_to_cpu\": " + std::to_string(how.processor) + R"(,
+    const std::string pinned =
+        how.processor < 0 ? "" : ", \"pin_to_cpu\": " + std::to_string(how.processor);
+    return "{\"backend\": \"" + how.backend + "\"" + pinned + R"(,
 "order_entry": {"at": "127.0.0.1:0"},
 "feed": {"to": "127.0.0.1:)" +
            std::to_string(how.feed_port) + R"(", "from": "127.0.0.1:0", "requests": "127.0.0.1:0"},

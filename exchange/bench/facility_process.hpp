@@ -27,7 +27,7 @@ struct bench_user {
 struct facility_setting {
     std::string program;  ///< The path of matching_facility.
     std::string backend = "gyre_epoll";
-    unsigned processor = 1;          ///< That it has for itself, as far as we are concerned.
+    int processor = 1;  ///< That it has for itself, as far as we are concerned; -1: any.
     std::vector<bench_user> users;   ///< Each with the session of its place, counted from 1.
     unsigned accounts_in_group = 0;  ///< So many of the first share a self-trade group.
     unsigned orders_max = 20'000;

@@ -80,13 +80,24 @@ public:
 
 /// What can be turned, and what `exchange_tuning` turns.
 struct facility_tuning {
-    std::string backend;  ///< The driver's `--backend`, empty if absent.
+    std::string backend;           ///< The driver's `--backend`, empty if absent.
+    bool through_gateway = false;  ///< Clients connect to a gateway in front of it.
 
     /// How long to look for work before sleeping; for those who can.
     gyre::duration spin_max{};
 
     std::size_t packets_per_turn_max = 64;  ///< Carried out before what they caused is written.
     std::size_t datagrams_per_send = 64;    ///< At most; for those who send several at once.
+
+    std::optional<unsigned> ring_submissions;        ///< As io_context_options has it; so are
+    std::optional<std::size_t> receive_block_bytes;  ///< these two.
+    std::optional<gyre::duration> timer_slack;
+
+    /// Is something asked for that only gyre's contexts have?
+    [[nodiscard]] bool turns_context() const noexcept {
+        return spin_max != gyre::duration{} || ring_submissions || receive_block_bytes ||
+               timer_slack;
+    }
 };
 
 /// Defined by each file in contenders/. Ends the program if it does not know how.

@@ -9,12 +9,14 @@
 
 #include <exchange/bench/facility_under_test.hpp>
 #include <exchange/bench/loopback.hpp>
+#include <exchange/bench/seam_facility.hpp>
 #include <exchange/net/application/matching_facility.hpp>
 #include <exchange/net/application/order_entry_gateway.hpp>
 
 #include <lab/kit/fail.hpp>
 
 #include <latch>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -99,5 +101,21 @@ private:
     order_entry_gateway<X>* gateway_ = nullptr;
     gyre::endpoint order_entry_;
 };
+
+/// A facility of both, or of the facility alone: what `how` says.
+///
+/// @param  options  Of the context; of the gateway's, too.
+template <executor_traits X>
+[[nodiscard]] std::unique_ptr<facility_under_test> seam_facility_of(
+    facility_identity about, const facility_tuning& how, typename X::context_options options) {
+    using Context = typename X::context;
+    using Options = typename X::context_options;
+    gateway_in_front<X>::context_options = options;
+    if (how.through_gateway)
+        return std::make_unique<seam_facility<gateway_in_front<X>, Context, Options>>(
+            std::move(about), how, options);
+    return std::make_unique<seam_facility<matching_facility<X>, Context, Options>>(std::move(about),
+                                                                                   how, options);
+}
 
 }  // namespace exchange::bench

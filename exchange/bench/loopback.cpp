@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace exchange::bench {
 namespace {
@@ -109,6 +110,16 @@ void stay_on_processor(int processor) {
     CPU_ZERO(&one);
     CPU_SET(processor, &one);
     require(::sched_setaffinity(0, sizeof(one), &one) == 0, "exchange: sched_setaffinity");
+}
+
+two_processors choose_processors() {
+    cpu_set_t allowed;
+    require(::sched_getaffinity(0, sizeof(allowed), &allowed) == 0, "exchange: affinity");
+    std::vector<int> found;
+    for (int each = 0; each < CPU_SETSIZE; ++each)
+        if (CPU_ISSET(each, &allowed)) found.push_back(each);
+    if (found.size() < 2) return {};
+    return {found[found.size() - 1], found[found.size() - 2]};
 }
 
 }  // namespace exchange::bench

@@ -50,4 +50,13 @@ void reserve_receive_buffer(const descriptor& socket, int bytes);
 /// Keeps the calling thread on this core; -1 leaves it alone.
 void stay_on_processor(int processor);
 
+/// A core for what is measured, and one for what loads it; -1: any.
+struct two_processors {
+    int served = -1;
+    int load = -1;
+};
+
+/// Of those that this process may use; none if they would have to share one.
+[[nodiscard]] two_processors choose_processors();
+
 }  // namespace exchange::bench

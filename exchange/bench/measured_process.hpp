@@ -17,6 +17,7 @@ namespace exchange::bench {
 /// How much memory and processor time it has used.
 struct process_use {
     std::size_t resident_bytes = 0;
+    std::size_t resident_bytes_most = 0;  ///< So far.
     double processor_seconds = 0;
 };
 

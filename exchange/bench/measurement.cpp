@@ -3,12 +3,14 @@
 // See the header.
 #include <exchange/bench/measurement.hpp>
 
+#include <exchange/bench/core_sampler.hpp>
 #include <exchange/bench/core_time.hpp>
 #include <exchange/bench/prepared_host.hpp>
 #include <exchange/bench/scenario_player.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <semaphore>
 #include <utility>
 
@@ -117,6 +119,16 @@ void add_rates(cell_result& to, const scenario_result& played, const cell& which
                    to.achieved_per_second < which.kept_share * which.rate_per_second;
 }
 
+void add_samples(cell_result& to, const scenario_result& played, const core_sampler& of_core,
+                 std::size_t first) {
+    constexpr std::size_t worst_max = 10;
+    to.host = floor_of(of_core.gaps(), of_core.sampled());
+    std::vector<delayed_message> messages;
+    for (std::size_t at = first; at < played.events.size(); ++at)
+        messages.push_back({played.due[at], played.events[at].complete});
+    to.worst = worst_delays(messages, to.wire.p50, worst_max, of_core.gaps(), played.stalls);
+}
+
 }  // namespace
 
 cell_result measure(facility_under_test& facility, const cell& which,
@@ -140,8 +152,12 @@ cell_result measure(facility_under_test& facility, const cell& which,
     target.first_command = host->counts().commands + 1;
     target.first_of_feed = host->feed().messages().next_sequence();
     target.endpoints = facility.start({*host, spans, feed.address(), options.facility_processor});
+    std::optional<core_sampler> sampler;
+    if (options.samples_core)
+        sampler.emplace(options.facility_processor, core_sampler::beside::measured);
     const scenario_result played = bench::play(which, play, feed, target);
     const bool all_left = played.fault.empty() && derived.wait_for_end();
+    if (sampler) sampler->stop();
     facility.stop();
 
     result.fault = played.fault;
@@ -156,6 +172,7 @@ cell_result measure(facility_under_test& facility, const cell& which,
 
     add_latencies(result, played, spans, which.warm_up_events);
     add_rates(result, played, which, which.warm_up_events);
+    if (sampler) add_samples(result, played, *sampler, which.warm_up_events);
     result.receptions = spans.receptions();
     result.flushes = spans.flushes();
     result.datagrams = played.datagrams;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <exchange/bench/cells.hpp>
+#include <exchange/bench/core_gaps.hpp>
 #include <exchange/bench/facility_under_test.hpp>
 #include <exchange/bench/feed_client.hpp>
 #include <exchange/bench/latency_summary.hpp>
@@ -21,6 +22,7 @@ struct measurement_options {
     measurement_edges* edges = nullptr;  ///< Borrowed; told on the facility's thread.
     gyre::duration silence_max =
         std::chrono::seconds{5};  ///< Without any progress, a run has failed.
+    bool samples_core = false;    ///< Look at the facility's core meanwhile: see core_sampler.hpp.
 };
 
 struct cell_result {
@@ -42,6 +44,9 @@ struct cell_result {
     double events_per_second = 0;    ///< By the time in which the facility had an event inside.
     double orders_per_second = 0;    ///< Inbound messages, by the clock of the client.
     bool saturated = false;  ///< It did not keep the cell's share of the rate that was asked for.
+
+    noise_floor host;                    ///< Of the facility's core, if it was looked at.
+    std::vector<explained_delay> worst;  ///< To the client's last message; likewise.
 
     std::uint64_t inbound = 0;     ///< Messages, the warm-up included.
     std::uint64_t receptions = 0;  ///< Reads that brought such messages.

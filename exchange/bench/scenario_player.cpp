@@ -21,6 +21,9 @@ constexpr std::uint32_t derived_under_way_max = 16'384;
 
 constexpr std::uint32_t turns_between_timers = 256;
 
+// A turn that does all that a turn can do takes less.
+constexpr std::chrono::microseconds stall_min{20};
+
 class scenario_player {
 public:
     scenario_player(const cell& which, scenario& play, feed_client& feed,
@@ -60,7 +63,9 @@ private:
     }
 
     void turn() {
+        const time_point before = now_;
         now_ = clock_now();
+        if (now_ - before >= stall_min) result_.stalls.push_back({before, now_});
         send_what_is_due();
         receive();
         note_refusal();

@@ -9,6 +9,7 @@
 
 #include <exchange/bench/arrival_log.hpp>
 #include <exchange/bench/cells.hpp>
+#include <exchange/bench/core_gaps.hpp>
 #include <exchange/bench/facility_under_test.hpp>
 #include <exchange/bench/feed_client.hpp>
 
@@ -36,6 +37,9 @@ struct scenario_result {
     std::vector<gyre::time_point>
         due;  ///< When each trigger should have been sent. Without a rate: was.
     std::vector<gyre::time_point> sent;  ///< When each trigger was.
+
+    /// When the load itself did not go on for 20 us or more.
+    std::vector<core_gap> stalls;
 
     std::uint64_t datagrams = 0;  ///< Of the feed, answers to requests included.
     std::uint64_t requests = 0;   ///< For lost messages of the feed.

@@ -23,7 +23,8 @@ from measure.processes import CONTROL, FLOOR_FAMILY, OUR_FAMILY, REFERENCE_FAMIL
 
 SPIN = "_spin"  # Of a contender that does not sleep when it has nothing to do.
 QUANTILES = {"p25": 0.25, "p50": 0.5, "p75": 0.75, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999}
-EXTREMES = {"min": min, "max": max, "wire_min": min, "wire_max": max, "worst_second_p99.9": max}
+EXTREMES = {"min": min, "max": max, "wire_min": min, "wire_max": max, "worst_second_p99.9": max,
+            "gap_longest": max}
 BROKEN_MAX = 1
 
 # What gyre's loops count themselves.
@@ -108,6 +109,7 @@ class Run:
         self.identities: dict[str, dict] = {}
         self.no_delay: dict[tuple[str, str, str], bool] = {}
         self.seconds: dict[tuple[str, str, str], list] = {}  # Of the exchange: per round, by second.
+        self.worst: dict[tuple[str, str, str], list] = {}  # Its longest delays, of all rounds.
         self.refused, self.broken, self.retried = self._without_rows()
         self._found = self._rows()
 
@@ -225,6 +227,9 @@ class Run:
         by_second = [second for report in reports for second in report.get("by_second", [])]
         if by_second:
             self.seconds.setdefault(place, []).append(by_second)
+        worst = [each for report in reports for each in report.get("worst", [])]
+        if worst:
+            self.worst.setdefault(place, []).extend(worst)
         return [(name, about[name]["unit"], about[name]["better"],
                  [EXTREMES[name](samples)] if name in EXTREMES else samples)
                 for name, samples in values.items() if len(samples) == len(reports)]

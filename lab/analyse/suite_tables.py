@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from analyse import exchange_tables, server_tables
+from analyse import end_to_end_tables, exchange_tables, server_tables
 from analyse.frame import COUNTED, Run
 from analyse.tables import Cell, Row, Table, table_of_cases
 
@@ -116,7 +116,11 @@ TABLES: dict[str, list[tuple]] = {
 OTHER_TABLES = {"echo": server_tables.echo, "baseline": server_tables.baseline, "cost": server_tables.cost,
                 **{each: server_tables.protocol(each) for each in server_tables.PROTOCOL_CASES},
                 "exchange": exchange_tables.exchange, "exchange_end_to_end": exchange_tables.end_to_end,
-                "exchange_tuning": exchange_tables.tuning}
+                "exchange_tuning": exchange_tables.tuning,
+                "exchange_end_to_end_tuning": end_to_end_tables.end_to_end_tuning,
+                "exchange_jitter": end_to_end_tables.jitter,
+                "exchange_market_data": end_to_end_tables.market_data,
+                "exchange_market_data_tuning": end_to_end_tables.market_data_tuning}
 
 SCALING = {
     "dispatch": {
@@ -179,7 +183,9 @@ def _speedup(run: Run, suite: str, title: str, cases: dict[str, str]) -> Table:
 
 def cost_tables_of(run: Run, suite: str) -> list[Table]:
     """What the results were paid with."""
-    if suite.startswith("exchange"):
+    if suite.startswith("exchange_market_data"):
+        found = []
+    elif suite.startswith("exchange"):
         found = exchange_tables.costs(run, suite)
     else:
         counted = {metric: title for metric, title in COUNTED.items() if _ever(run, suite, metric)}

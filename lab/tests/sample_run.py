@@ -26,7 +26,9 @@ BLOCKS, ROUNDS = 5, 6
 # Name: family, speed. What a suite has of them follows.
 CONTENDERS = {
     "gyre_uring": ("gyre", 1.9), "gyre_epoll": ("gyre", 1.3), "gyre_uring_leases": ("gyre", 1.8),
-    "gyre_uring_spin": ("gyre", 5.7), "asio_callback": ("asio", 1.0), "asio_coroutine": ("asio", 0.9),
+    "gyre_uring_spin": ("gyre", 5.7), "gyre_uring_turn_8": ("gyre", 1.9),
+    "gyre_uring_told_5ms": ("gyre", 0.5),
+    "asio_callback": ("asio", 1.0), "asio_coroutine": ("asio", 0.9),
     "asio_callback_uring": ("asio", 0.96), "asio_coroutine_uring": ("asio", 0.83),
     "asio_callback_per_thread": ("asio", 1.3), "asio_callback_spin": ("asio", 5.0),
     "asio_spawn": ("asio", 0.85),
@@ -37,6 +39,7 @@ CONTENDERS = {
     "netty_epoll": ("netty", 0.8), "netty_io_uring": ("netty", 0.75), "uvloop": ("uvloop", 0.4),
     "raw_syscalls": ("floor", 2.2), "raw_epoll": ("floor", 1.5), "raw_uring": ("floor", 1.97),
     "raw_uring_multishot": ("floor", 1.8), "load_ceiling": ("floor", 2.4), "bare": ("floor", 1.3),
+    "host": ("floor", 1.0),
 }
 BOTH = ("gyre_uring", "gyre_epoll", "asio_callback", "asio_coroutine")
 LIBRARIES = (*BOTH, "asio_callback_uring", "asio_coroutine_uring")
@@ -54,11 +57,19 @@ COSTS = {"compile_time": {"compile": ("s", 2.0), "compile_wall": ("s", 2.1)},
                           "system_calls": ("1/op", 1.1)}}
 
 
+NOISE = ("gaps_10us", "gaps_100us", "gaps_1ms", "gap_longest", "lost")  # What a host by itself has.
+MARKET_DATA = ("tcp_1", "json_1000", "json_1000_10_silent")
+
+
 def exchange_cases(suite: str) -> list[suites.Case]:
     wanted = [f"{scenario}_{book}_{rate}" for scenario in ("1", "2", "2b", "3", "4", "5", "6", "7", "8")
               for book in ("empty", "filled") for rate in ("1000", "10000", "100000", "200000", "unbounded")
               if (scenario, book) != ("2b", "empty") and not (scenario == "8" and rate[1:] == "00000")]
     tuned = ["1_filled_1000", "1_filled_100000", "4_filled_10000", "8_filled_unbounded"]
+    if suite == "exchange_jitter":
+        tuned = ["2_filled_20000"]
+    elif suite.startswith("exchange_market_data"):
+        tuned = MARKET_DATA
     return [suites.listed_case(suite, {"case": each, "description": f"{each}, 100000 events", "threads": 2},
                                "full")
             for each in (wanted if suite == "exchange" else tuned)]
@@ -73,6 +84,9 @@ OF_SUITE = {
     "websocket": ("gyre_uring", "gyre_epoll", "beast", "tungstenite", "node_ws"),
     "tls": ("gyre_uring", "gyre_epoll", "asio_ssl", "go", "nginx"),
     "exchange": (*BOTH, "bare"), "exchange_end_to_end": BOTH, "exchange_tuning": (*BOTH, "bare"),
+    "exchange_end_to_end_tuning": ("gyre_uring", "gyre_uring_spin", "gyre_uring_turn_8"),
+    "exchange_jitter": ("gyre_uring", "asio_coroutine", "host"), "exchange_market_data": BOTH,
+    "exchange_market_data_tuning": ("gyre_uring", "gyre_uring_told_5ms"),
 } | dict.fromkeys(("throughput", "latency", "http", "churn"), (*LIBRARIES, "raw_syscalls"))
 
 
@@ -122,12 +136,20 @@ class Maker:
         if case.suite == "cost":
             found = {metric: (unit, "lower", value / speed)
                      for metric, (unit, value) in COSTS[case.name].items()}
+        elif case.suite.startswith("exchange_market_data"):
+            found = self.market_data(case, speed)
         else:
             found = self.exchange(case, speed) if case.suite.startswith("exchange") else self.server(speed)
         report = {"library": CONTENDERS[name][0], "version": "1.2.3", "backend": "epoll", "metrics": [
             {"metric": metric, "unit": unit, "better": better, "value": value * self.around(0.003)}
             for metric, (unit, better, value) in found.items()]}
-        if case.suite == "exchange":
+        if name == "host":
+            report["metrics"] = [each for each in report["metrics"] if each["metric"] in NOISE]
+            return report
+        if case.suite == "exchange_jitter":
+            report["worst"] = [[900.0, 850.0, 20.0, "host"], [400.0, 10.0, 300.0, "turn"],
+                               [300.0, 0.0, 0.0, "kernel"]]
+        if case.suite in ("exchange", "exchange_jitter"):
             report["by_second"] = [[20.0, 60.0, 300.0 + 40 * self.dice.random(), 700.0, 900.0]
                                    for _ in range(9)]
         return report | ({"no_delay_seen": True} if case.suite == "echo" else {})
@@ -141,6 +163,13 @@ class Maker:
                         "cpu": ("ns/op", "lower", 9000 / speed), "system_calls": ("1/op", "lower", 2.0),
                         "memory": ("MB", "lower", 7.0), "per_connection": ("B", "lower", 5000 / speed)}
 
+    def market_data(self, case: suites.Case, speed: float) -> dict:
+        longer = 2.0 if "silent" in case.name else 1.0
+        return {name: ("us", "lower", 900.0 * longer * SHAPE[name] / speed) for name in FACILITY} | {
+            "cpu": ("ns/op", "lower", 5000 / speed), "facility_cpu": ("ns/op", "lower", 20_000.0),
+            "memory": ("MB", "lower", 30.0), "told": ("", "higher", 40_000.0),
+            "saturated": ("share", "lower", 0.0)}
+
     def exchange(self, case: suites.Case, speed: float) -> dict:
         full = case.name.endswith("unbounded")
         rate = 400_000.0 if full else float(case.name.rsplit("_", 1)[1])
@@ -151,6 +180,9 @@ class Maker:
                         "worst_second_p99.9": ("us", "lower", 700.0),
                         "saturated": ("share", "lower", float(full)),
                         "orders_rate": ("ops/s", "higher", rate * (speed if full else 1)),
+                        "gaps_10us": ("1/s", "lower", 90.0), "gaps_100us": ("1/s", "lower", 9.0),
+                        "gaps_1ms": ("1/s", "lower", 0.0), "gap_longest": ("us", "lower", 810.0),
+                        "lost": ("%", "lower", 0.2),
                         "events_rate": ("ops/s", "higher", rate), "system_calls": ("1/op", "lower", 0.4)}
 
 

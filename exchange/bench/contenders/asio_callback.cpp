@@ -40,7 +40,8 @@ std::unique_ptr<facility_under_test> make(const char* name, const facility_tunin
 }  // namespace
 
 std::unique_ptr<facility_under_test> make_facility(const facility_tuning& how) {
-    lab::require(how.spin_max == gyre::duration{}, "exchange: Asio does not spin");
+    lab::require(!how.turns_context(), "exchange: Asio does not spin");
+    lab::require(!how.through_gateway, "exchange: gateways are coroutines");
     if (how.backend.empty()) return make<callback_facility>("asio_callback", how);
     if (how.backend == "tried_first") return make<tried_first>("asio_callback_tried_first", how);
     lab::fail("exchange: Asio's callbacks run on --backend tried_first, or without");

@@ -254,7 +254,8 @@ private:
 }  // namespace
 
 std::unique_ptr<facility_under_test> make_facility(const facility_tuning& how) {
-    require(how.backend.empty(), "exchange: bare has no backends to choose from");
+    require(how.backend.empty() && !how.through_gateway && !how.turns_context(),
+            "exchange: bare has no backends to choose from, no gateway and no context");
     return std::make_unique<bare>();
 }
 

@@ -111,3 +111,46 @@ TEST_CASE("what is tuned are rows of the tables") {
     CHECK(tuned.front().events == find("1_filled_1000").events);
     CHECK(name_of(tuned.back()) == "8_filled_unbounded");
 }
+
+TEST_CASE("through a gateway a quick look's rows are played, and no turn is longer than a moment") {
+    const auto quick = quick_cells();
+    const auto found = end_to_end_cells();
+
+    REQUIRE(found.size() == quick.size());
+    for (std::size_t at = 0; at < found.size(); ++at) {
+        CAPTURE(name_of(found[at]));
+        CHECK(name_of(found[at]) == name_of(quick[at]));
+        CHECK(found[at].events <= quick[at].events);
+        CHECK(found[at].warm_up_events == found[at].events / 10);
+        // Eight hundred times as much is derived from some, so a turn is counted in messages.
+        const std::uint64_t messages =
+            std::uint64_t{found[at].events} * shape_of(found[at].which).derived_in_all();
+        CHECK(messages <= 1'600'000);
+        CHECK(messages >= 5'000);
+    }
+}
+
+TEST_CASE("jitter is looked at for eight seconds, each of which has a p99.9") {
+    const auto found = jitter_cells();
+
+    REQUIRE(found.size() == 1);
+    CHECK(name_of(found.front()) == "2_filled_20000");
+    CHECK(found.front().events == 8 * found.front().rate_per_second);
+    CHECK(found.front().rate_per_second >= 5'000);
+    CHECK(short_jitter_cells().front().events == 2 * found.front().rate_per_second);
+    CHECK(name_of(short_jitter_cells().front()) == name_of(found.front()));
+}
+
+TEST_CASE("what is tuned through a gateway are rows of that suite") {
+    const auto all = end_to_end_cells();
+
+    const auto tuned = tuned_end_to_end_cells();
+
+    CHECK(tuned.size() == 3);
+    for (const cell& each : tuned) {
+        const auto same =
+            std::ranges::find(all, name_of(each), [](const cell& it) { return name_of(it); });
+        REQUIRE(same != all.end());
+        CHECK(same->events == each.events);
+    }
+}

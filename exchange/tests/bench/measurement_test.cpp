@@ -218,3 +218,32 @@ TEST_CASE("a facility that derives something else has no figures, and it is said
     CHECK(result.fault == "what precedes an event was refused, or is not what it should be");
     CHECK(result.internal.count == 0);
 }
+
+TEST_CASE("a run whose core is looked at tells its floor, and explains its longest delays") {
+    const auto facility = make_facility({});
+    const two_processors cores = choose_processors();
+
+    const cell_result result = measure(
+        *facility, small(scenario_name::trade, book_state::empty, 500),
+        {.facility_processor = cores.served, .load_processor = cores.load, .samples_core = true});
+
+    REQUIRE(result.fault == "");
+    REQUIRE(!result.worst.empty());
+    const auto took = [](const explained_delay& it) {
+        return it.message.complete - it.message.due;
+    };
+    CHECK(took(result.worst.front()) == result.wire.max);
+    for (const explained_delay& each : result.worst) {
+        CHECK(took(each) >= 0ns);
+        CHECK(each.host >= 0ns);
+        CHECK(each.host <= took(each));
+        CHECK(each.turn >= 0ns);
+        CHECK(each.turn <= took(each));
+    }
+    CHECK(result.host.lost >= 0);
+    CHECK(result.host.lost < 1);
+}
+
+TEST_CASE("a run whose core is not looked at explains nothing") {
+    CHECK(measure_bare(small(scenario_name::trade, book_state::empty)).worst.empty());
+}
