@@ -37,7 +37,8 @@ public:
           options_{options},
           hooks_{hooks},
           io_{std::move(stream), limits_of(options)},
-          message_{hooks.messages, options, io_} {}
+          message_{hooks.messages, options, io_},
+          wait_{hooks.waiting} {}
 
     [[nodiscard]] task<io_result<>> run();
 
@@ -87,6 +88,7 @@ private:
     const connection_hooks& hooks_;
     connection_io io_;
     borrowed_message message_;
+    waiting_connections::place wait_;
     date_cache own_date_;
     const environment* env_ = nullptr;  // Of `run`, which outlives all else here.
     time_point head_deadline_ = never;
@@ -180,6 +182,7 @@ limited<any_read_awaiter> server_connection::read_more() noexcept {
     }
     message_.give_back();
     io_.rest();
+    wait_.begin_wait(*env_->chain);
     const mutable_buffer room = io_.in.prepare(io_.bounds().in.bytes_first);
     const duration wait = served_ > 0 ? options_.idle_time_max : options_.head_time_max;
     return {io_.stream.read_some(room), io_.read_timer, deadline_after(env_->loop->now(), wait),
@@ -188,6 +191,7 @@ limited<any_read_awaiter> server_connection::read_more() noexcept {
 
 void server_connection::note_read(const io_result<std::size_t>& got) noexcept {
     in_a_row_ = 0;
+    wait_.end_wait();
     if (io_.in.empty()) {
         head_deadline_ = deadline_after(env_->loop->now(), options_.head_time_max);
     }

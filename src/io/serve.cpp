@@ -58,9 +58,18 @@ connection_intake::connection_intake(loop& on, stream_acceptor& from,
     if (options.accepts) pace_.emplace(on, *options.accepts);
 }
 
+// A session's place, when none was free.
+task<io_result<>> connection_intake::wait_for_place() {
+    if (options_.on_full) options_.on_full();
+    const io_result<> room = co_await slots_.acquire_for_intake();
+    co_return room;
+}
+
 task<io_result<admitted_connection>> connection_intake::next() {
-    if (!slots_.try_acquire()) {
-        const io_result<> room = co_await slots_.acquire_for_intake();
+    // Where room can be made, it is when a connection is there that wants it.
+    const bool connection_first = options_.on_full != nullptr;
+    if (!connection_first && !slots_.try_acquire()) {
+        const io_result<> room = co_await wait_for_place();
         if (!room.ok()) co_return room.error();
     }
     if (!reserve_.open()) reserve_ = co_await immediate{opened_spare{}};
@@ -82,6 +91,13 @@ task<io_result<admitted_connection>> connection_intake::next() {
             failed_in_a_row_ = 0;
             auto [ok, socket, peer] = std::move(taken);
             if (!admits(peer)) continue;
+            if (connection_first && !slots_.try_acquire()) {
+                const io_result<> room = co_await wait_for_place();
+                if (!room.ok()) {
+                    if (options_.peers != nullptr) options_.peers->left(peer, on_.read_clock());
+                    co_return room.error();
+                }
+            }
             ++counters_.accepted;
             admitted_connection admitted{std::move(socket)};
             if (keeps_sessions_) {

@@ -23,6 +23,7 @@ struct site {
     const server_options& options;
     http::date_cache date;
     http::message_pool messages;
+    http::waiting_connections waiting;
 };
 
 void count(const server_options& options, std::atomic<std::uint64_t> server_counters::* which) {
@@ -76,6 +77,7 @@ task<> serve_peer(site& of, stream_socket socket) {
     http::connection_hooks hooks;
     hooks.date = &of.date;
     hooks.messages = &of.messages;
+    hooks.waiting = &of.waiting;
     hooks.on_refused = [&options, &peer](http::refusal why) {
         count(options, &server_counters::refused);
         if (options.on_refused) options.on_refused(why, peer);
@@ -121,7 +123,12 @@ task<> end_after_drain(task_group& sessions, duration limit) {
 }
 
 task<io_result<>> serve_within(task_group& group, site& of, stream_acceptor acceptor,
-                               const serve_options& intake) {
+                               serve_options intake) {
+    const auto told = intake.on_full;
+    intake.on_full = [&of, told] {
+        of.waiting.make_room();
+        if (told) told();
+    };
     const auto session = [&of](stream_socket socket) { return serve_peer(of, std::move(socket)); };
     group.spawn(end_after_drain(group, of.options.drain_time_max));
     const io_result<> ended = co_await serve(std::move(acceptor), session, intake);

@@ -53,6 +53,34 @@ task<std::string> dribble(const listening_site& site, std::string text, std::str
     }
 }
 
+constexpr std::string_view question = "GET / HTTP/1.1\r\nhost: h\r\n\r\n";
+
+// What has come of an answer by the time that its small body has.
+task<std::string> next_answer(stream_socket& peer) {
+    std::string answer;
+    std::array<char, 4096> space;
+    while (answer.find("\r\n\r\n") == std::string::npos) {
+        const auto got =
+            co_await with_timeout(20s, peer.read_some(std::as_writable_bytes(std::span{space})));
+        if (!got.ok()) break;
+        answer.append(space.data(), got.value());
+    }
+    co_return answer;
+}
+
+// On a connection that is kept.
+task<std::string> ask_again(stream_socket& peer) {
+    static_cast<void>(co_await write_all(peer, bytes_of(question)));
+    std::string answer = co_await next_answer(peer);
+    co_return answer;
+}
+
+task<bool> ends(stream_socket& peer) {
+    std::array<std::byte, 1> space;
+    const auto got = co_await with_timeout(20s, peer.read_some(space));
+    co_return got.error() == errc::eof;
+}
+
 }  // namespace
 
 TEST_CASE("a handler is served over TCP and over TLS, and knows which") {
@@ -368,6 +396,61 @@ TEST_CASE("one peer has no more connections than it may") {
             CHECK(counts.refused_many == 1);
         };
         co_await with_site(io, greet, options, body);
+    };
+    on_every_backend(run);
+}
+
+TEST_CASE("a full server lets the connection go that has waited longest for a request") {
+    const auto run = [](io_context& io) -> task<> {
+        web::server_options options;
+        options.intake.connections_max = 2;
+        const auto body = [](const listening_site& site) -> task<> {
+            stream_socket silent = co_await connect_to_site(site);
+            stream_socket asking = co_await connect_to_site(site);
+            CHECK(status_of_answer(co_await ask_again(asking)) == 200);
+            stream_socket third = co_await connect_to_site(site);
+            CHECK(status_of_answer(co_await ask_again(third)) == 200);
+            CHECK(co_await ends(silent));
+            CHECK(status_of_answer(co_await ask_again(asking)) == 200);
+            // Now the third has waited longest.
+            stream_socket fourth = co_await connect_to_site(site);
+            CHECK(status_of_answer(co_await ask_again(fourth)) == 200);
+            CHECK(co_await ends(third));
+            CHECK(status_of_answer(co_await ask_again(asking)) == 200);
+        };
+        co_await with_site(io, greet, options, body);
+    };
+    on_every_backend(run);
+}
+
+TEST_CASE("a full server does not take the place of a request that is under way") {
+    const auto run = [](io_context& io) -> task<> {
+        web::server_options options;
+        options.intake.connections_max = 1;
+        event begun;
+        event goes_on;
+        const http::handler waits = [&](http::request&) -> task<http::response> {
+            return [](event& begins, event& waited_for) -> task<http::response> {
+                begins.set();
+                static_cast<void>(co_await waited_for.wait());
+                co_return http::response{http::status::ok, "text/plain", "done"};
+            }(begun, goes_on);
+        };
+        const auto body = [&](const listening_site& site) -> task<> {
+            stream_socket first = co_await connect_to_site(site);
+            static_cast<void>(co_await write_all(first, bytes_of(question)));
+            static_cast<void>(co_await begun.wait());
+            begun.reset();
+            stream_socket second = co_await connect_to_site(site);
+            static_cast<void>(co_await write_all(second, bytes_of(question)));
+            const auto early = co_await with_timeout(20ms, begun.wait());
+            CHECK(early.error() == errc::timed_out);
+            goes_on.set();
+            CHECK(status_of_answer(co_await next_answer(first)) == 200);
+            CHECK(co_await ends(first));
+            CHECK(status_of_answer(co_await next_answer(second)) == 200);
+        };
+        co_await with_site(io, waits, options, body);
     };
     on_every_backend(run);
 }

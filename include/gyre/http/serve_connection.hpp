@@ -15,6 +15,7 @@
 #include <gyre/http/head_parser.hpp>
 #include <gyre/http/http_date.hpp>
 #include <gyre/http/message_pool.hpp>
+#include <gyre/http/waiting_connections.hpp>
 #include <gyre/stream/any_stream.hpp>
 
 #include <chrono>
@@ -73,6 +74,9 @@ struct connection_hooks {
 
     /// What messages need, shared by them as well. Borrowed; null: each connection has its own, and keeps it.
     message_pool* messages = nullptr;
+
+    /// Where it stands while it waits for a request, so that it can make room. Borrowed; may be null.
+    waiting_connections* waiting = nullptr;
 
     /// Told of what a peer sent that was refused.
     std::function<void(refusal)> on_refused;

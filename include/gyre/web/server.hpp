@@ -51,7 +51,9 @@ enum class handshake_steps : std::uint8_t {
 struct server_options {
     server_options() = default;  // No aggregate: see docs/guide/compilers.md.
 
-    /// Bounds of connections, in all and of one peer, and what is told of them.
+    /// Bounds of connections, in all and of one peer, and what is told of them. At `connections_max` the
+    /// connection of HTTP/1 that has waited longest for a request is closed for each that comes, so that
+    /// peers without a request keep none out that has one.
     serve_options intake;
 
     /// What each connection may have and take. `scheme`, `peer` and `client` are set by the server.
