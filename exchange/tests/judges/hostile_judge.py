@@ -305,30 +305,36 @@ def judge_slow(run: Run, verdicts: Verdicts) -> None:
 
 
 def judge_idle(run: Run, verdicts: Verdicts) -> None:
-    """Strangers take all places, and none of them keeps a trader or a subscriber out."""
-    wanted = {
-        "facility, order entry": soup_login("alice", "secret"),
-        "gateway, TCP": soup_login("alice", "secret"),
-        "distributor, TCP": soup_login("anyone", "x"),
-    }
-    for name in wanted:
+    """Strangers take all places, and none of them keeps a trader, a subscriber or a reader out."""
+    login = soup_login("alice", "secret")
+    shake = frame(b'{"message":"login","username":"alice","password":"secret"}')
+    wanted = {name: (at, login, soup("A", b"")[2:]) for name, at in run.tcp.items()
+              if name != "facility, gateways"}
+    wanted |= {name: (at, upgrade(at, path) + shake, b"login_accepted")
+               for name, (at, path) in run.websocket.items()}
+    for name, at in run.http.items():
+        path = "/health" if "admin" in name else "/"
+        wanted[name] = (at, f"GET {path} HTTP/1.1\r\nhost: {at}\r\n\r\n".encode(), b"HTTP/1.1 200")
+    for name, (at, words, answer) in wanted.items():
         begun = time.monotonic()
         peers = []
         for _ in range(IDLE_PEERS):
             it = socket.socket()
             it.setblocking(False)
-            it.connect_ex(address_of(run.tcp[name]))
+            it.connect_ex(address_of(at))
             peers.append(it)
-        it = connect(run.tcp[name])
-        it.sendall(wanted[name])
-        it.settimeout(CUT_SECONDS_MAX)
+        said = b""
         try:
-            said = it.recv(3)
+            it = connect(at)
+            it.settimeout(CUT_SECONDS_MAX)
+            it.sendall(words)
+            while answer not in said and (more := it.recv(4096)):
+                said += more
         except OSError as why:
-            said = repr(why).encode()
+            said += repr(why).encode()
         took = time.monotonic() - begun
-        verdicts.note(f"{name}: one that logs in among {IDLE_PEERS:,} idle peers is let in, "
-                      f"after {took:.1f} s", said[2:3] == b"A", said)
+        verdicts.note(f"{name}: one that comes among {IDLE_PEERS:,} idle peers is let in, after {took:.1f} s",
+                      answer in said, said)
         it.close()
         for each in peers:
             each.close()
