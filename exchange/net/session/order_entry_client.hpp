@@ -233,7 +233,9 @@ private:
         leave_at_ = gyre::deadline_after(X::now(context_), options_.farewell_max);
         packets_.finish(machine_.ending());
         while (packets_.owes() && !writing_) {
+            writing_ = true;  // The writer stays away.
             const auto [error, size] = co_await packets_.send(nothing);
+            writing_ = false;
             if (error) co_return;
             static_cast<void>(packets_.sent(size));
         }
@@ -264,7 +266,7 @@ private:
             has_output_.reset();
             for (;;) {
                 const soup_output output = machine_.output();
-                if (!open_ || !packets_.ready(output)) break;
+                if (!open_ || writing_ || !packets_.ready(output)) break;
                 writing_ = true;
                 const auto [error, size] = co_await packets_.send(output);
                 writing_ = false;
