@@ -62,6 +62,7 @@ public:
           host_{how.host, books_, X::now(context)},
           distributor_{context, books_, host_, how.distributor} {
         distributor_.be_watched(&watch_);
+        log_insecure_connections(how.distributor.doors, log);
     }
 
     [[nodiscard]] gyre::error start() {

@@ -74,6 +74,7 @@ public:
           gateway_{context, host_, how.gateway},
           look_{context} {
         host_.be_watched(&watch_);
+        log_insecure_connections(how.gateway.doors, log);
     }
 
     [[nodiscard]] gyre::error start() {

@@ -7,12 +7,15 @@
 #include <exchange/bin/command_line.hpp>
 #include <exchange/management/config_with_credentials.hpp>
 #include <exchange/management/descriptor_limit.hpp>
+#include <exchange/management/door_security.hpp>
 #include <exchange/management/received_listeners.hpp>
+#include <exchange/management/text_file.hpp>
 #include <exchange/net/application/client_doors.hpp>
 
 #include <array>
 #include <cstdio>
 #include <string>
+#include <utility>
 
 namespace exchange {
 
@@ -20,7 +23,7 @@ inline constexpr const char* served_program_exit_codes =
     "Exit status: 0 after an orderly end, 1 if it could not begin, 2 if the configuration is bad\n"
     "or needs more descriptors than there are.";
 
-/// @tparam  Config  Has a `backend` and a `credentials_file`.
+/// @tparam  Config  Has a `backend`, a `credentials_file` and `tls`.
 template <class Config>
 struct served_program {
     const char* name;
@@ -61,7 +64,14 @@ public:
                      "expected gyre_uring, gyre_epoll or asio_coroutine, but found \"" + backend_ +
                          '"'});
         }
+        client_doors_options& doors = it.doors_of(reading.value);
+        for (config_error& each :
+             secure_doors(reading.value.tls, it.section, reading.value.backend, doors))
+            reading.errors.push_back(std::move(each));
         if (!reading.errors.empty()) return complain(path_, reading.errors);
+        if (doors.security != nullptr && is_open_to_others(reading.value.tls.private_key))
+            std::fprintf(stderr, "%s: warning: others than you can read %s\n", it.name,
+                         reading.value.tls.private_key.c_str());
         if (reading.open_to_others)
             std::fprintf(stderr, "%s: warning: others than you can read %s\n", it.name,
                          reading.value.credentials_file.c_str());
@@ -71,7 +81,6 @@ public:
             std::printf("%s: in order\n", path_.c_str());
             return 0;
         }
-        client_doors_options& doors = it.doors_of(reading.value);
         inherited_listeners inherited;
         if (const auto error = receive_listeners(inherited, std::array{doors.tcp, doors.websocket}))
             return complain(path_, {*error});

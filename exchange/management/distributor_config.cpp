@@ -100,7 +100,10 @@ distributor_config_reading read_distributor_config(std::string_view text,
         top.in_object("exchange",
                       [&](auto& in) { read_asked_exchange(in, it.distributor.exchange); });
     if (top.needs("subscribers"))
-        top.in_object("subscribers", [&](auto& in) { read_subscribers(in, it); });
+        top.in_object("subscribers", [&](auto& in) {
+            read_subscribers(in, it);
+            read_door_tls(in, it.tls, folder);
+        });
     top.in_object("redistribution",
                   [&](auto& in) { read_redistribution(in, it.distributor.feed); });
     top.in_object("limits", [&](auto& in) { read_book_limits(in, it.books); });

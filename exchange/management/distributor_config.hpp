@@ -8,6 +8,7 @@
 #pragma once
 
 #include <exchange/management/config_with_credentials.hpp>
+#include <exchange/management/door_security.hpp>
 #include <exchange/net/application/market_data_distributor.hpp>
 
 #include <chrono>
@@ -25,6 +26,7 @@ struct distributor_config {
     std::string credentials_file;  ///< As a path from where the configuration is.
     gyre::duration drain_within = std::chrono::seconds{5};  ///< For subscribers to leave.
     process_options process{};
+    door_tls tls{};  ///< Its files are read by `secure_doors`.
 };
 
 using distributor_config_reading = secret_reading<distributor_config>;

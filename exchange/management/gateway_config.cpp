@@ -122,7 +122,10 @@ gateway_config_reading read_gateway_config(std::string_view text, const std::str
         top.wrong("backend",
                   "expected one with coroutines: a gateway has no other" + top.said("backend"));
     if (top.needs("order_entry"))
-        top.in_object("order_entry", [&](auto& in) { read_order_entry(in, it); });
+        top.in_object("order_entry", [&](auto& in) {
+            read_order_entry(in, it);
+            read_door_tls(in, it.tls, folder);
+        });
     if (top.needs("facility")) top.in_object("facility", [&](auto& in) { read_facility(in, it); });
     top.in_object("timing", [&](auto& in) { read_timing(in, it); });
     read_process(top, it.process);

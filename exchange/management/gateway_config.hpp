@@ -8,6 +8,7 @@
 #pragma once
 
 #include <exchange/management/config_with_credentials.hpp>
+#include <exchange/management/door_security.hpp>
 #include <exchange/net/application/order_entry_gateway.hpp>
 
 #include <functional>
@@ -23,6 +24,7 @@ struct gateway_config {
     std::string credentials_file;  ///< As a path from where the configuration is.
     gyre::duration drain_within = std::chrono::seconds{5};  ///< For clients to leave.
     process_options process{};
+    door_tls tls{};         ///< Its files are read by `secure_doors`.
     bool replaces = false;  ///< Another process: see `is_replacement`. No part of the file.
 };
 

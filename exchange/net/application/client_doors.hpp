@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -20,6 +21,8 @@ struct client_doors_options {
     std::size_t connections_max = 1024;  ///< At each door.
     soup_framer_options framing{.payload_bytes_max = 2048, .buffer_bytes_max = 16 * 1024};
     websocket_options websockets{};
+    std::shared_ptr<channel_security>
+        security{};  ///< Of all connections; null: nothing secures them.
     /// Of what is written to a client, so many bytes wait in the kernel (SO_SNDBUF, which Linux doubles); 0:
     /// as many as the system likes, which grows to megabytes for a client that reads late.
     int kernel_send_bytes = 0;
@@ -29,7 +32,7 @@ struct client_doors_options {
         nullptr;  ///< For doors that are among these. Borrowed, or null.
 
     [[nodiscard]] transport_options transports() const {
-        return {.framing = framing, .websocket = websockets};
+        return {.framing = framing, .websocket = websockets, .security = security};
     }
 };
 
@@ -62,9 +65,12 @@ public:
 
     /// Listens: clients wait for `open`.
     ///
-    /// Errors:  what the kernel says; `not_supported`, if WebSocket is not spoken.
+    /// Errors:  what the kernel says; `not_supported`, if WebSocket is not spoken, or cannot be secured.
     [[nodiscard]] gyre::io_result<listening> listen() const {
         if (std::is_void_v<Websockets> && options_.websocket.kind() != gyre::endpoint::family::none)
+            return gyre::error{gyre::errc::not_supported, gyre::activity::listen};
+        if (options_.security != nullptr && !can_secure_websockets() &&
+            options_.websocket.kind() != gyre::endpoint::family::none)
             return gyre::error{gyre::errc::not_supported, gyre::activity::listen};
         auto [failed, tcp] = door_socket<X>::open(context_, options_.tcp, options_.inherited);
         if (failed) return failed;
@@ -117,6 +123,12 @@ public:
         const auto look_behind = [&look](const auto& each) { look(each.client()); };
         tcp_.for_each(look_behind);
         websockets_.for_each(look_behind);
+    }
+
+    /// Can the transport of WebSockets be secured? (The one of SoupBinTCP always can.)
+    [[nodiscard]] static constexpr bool can_secure_websockets() noexcept {
+        if constexpr (std::is_void_v<Websockets>) return false;
+        else return Websockets::can_be_secured;
     }
 
 private:

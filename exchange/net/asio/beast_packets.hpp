@@ -36,6 +36,7 @@ class beast_packets {
 public:
     static constexpr bool reliable = true;
     static constexpr bool ordered = true;
+    static constexpr bool can_be_secured = false;  // Beast has its own stream beneath it.
     template <class Result>
     using task = asio_traits::task<Result>;
     using outcome = gyre::io_result<std::size_t>;

@@ -12,6 +12,7 @@
 #include <exchange/net/transport/packet_stream.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <span>
 
 namespace exchange {
@@ -22,13 +23,15 @@ struct order_entry_client_options {
     soup_options session{};
     soup_framer_options framing{};
     websocket_options websocket{};
+    std::shared_ptr<channel_security>
+        security{};  ///< Of its connections; null: nothing secures them.
     gyre::duration timer_tick = std::chrono::milliseconds{50};
     gyre::duration reconnect_after = std::chrono::milliseconds{10};  ///< Doubles with each failure,
     gyre::duration reconnect_after_max = std::chrono::seconds{1};    ///< up to this.
     gyre::duration farewell_max = std::chrono::seconds{2};  ///< Behind `log_out`, then we hang up.
 
     [[nodiscard]] transport_options transports() const {
-        return {.framing = framing, .websocket = websocket};
+        return {.framing = framing, .websocket = websocket, .security = security};
     }
 };
 

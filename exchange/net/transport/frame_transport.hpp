@@ -19,6 +19,9 @@
 // ## What it is
 //   reliable         Nothing is lost but by the end of the connection.
 //   ordered          Packets come in the order in which they were sent.
+//   can_be_secured   Does it take the `security` of its options (channel_security.hpp)? Then a connection
+//                    that is not secured yet owes words of the handshake, and takes no output; `ended` and
+//                    `refused` tell what became of it. No coroutine is added.
 //   frame_bytes_max()   The longest packet's payload that it takes from a peer.
 //
 // ## A connection
@@ -73,6 +76,7 @@ concept frame_transport =
              const soup_output& output, std::size_t size, soup_end which, soup_ending why) {
         requires std::same_as<decltype(Transport::reliable), const bool>;
         requires std::same_as<decltype(Transport::ordered), const bool>;
+        requires std::same_as<decltype(Transport::can_be_secured), const bool>;
         { same.frame_bytes_max() } -> std::same_as<std::size_t>;
         it.open(std::move(socket), which);
         it.cut();

@@ -7,6 +7,7 @@
 #include <exchange/codec/soup_framer.hpp>
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,9 +28,13 @@ struct websocket_options {
         64 * 1024;  ///< Twice so much may wait in a connection to be written.
 };
 
+class channel_security;
+
 struct transport_options {
     soup_framer_options framing{};
     websocket_options websocket{};
+    std::shared_ptr<channel_security>
+        security{};  ///< What secures connections; null: nothing does.
 };
 
 }  // namespace exchange

@@ -153,3 +153,14 @@ TEST_CASE("asio beast: its clients and gyre's servers understand each other") {
 TEST_CASE("asio beast: its servers and gyre's clients understand each other") {
     check_that_both_libraries_understand_each_other<beast_server>();
 }
+
+TEST_CASE("asio websocket transport: all of that holds where it is secured") {
+    const speaking_tls secured;
+    channel::packets_come_out_whole_and_in_order_wherever_bytes_are_cut();
+    channel::a_batch_of_many_parts_comes_out_packet_by_packet();
+    channel::a_peer_that_reads_late_misses_nothing();
+    channel::who_is_told_the_end_has_heard_all_before_it();
+    channel::cutting_ends_both_waits();
+    channel::one_object_serves_one_connection_after_the_other();
+    channel::bytes_that_nobody_sends_end_the_connection();
+}

@@ -12,6 +12,7 @@
 #include <exchange/tests/net/facility_fixture.hpp>
 #include <exchange/tests/net/held_port.hpp>
 #include <exchange/tests/net/raw_client.hpp>
+#include <exchange/tests/net/spoken_security.hpp>
 #include <exchange/tests/net/subscriber.hpp>
 
 #include <deque>
@@ -38,6 +39,7 @@ struct distributor_law {
             distributor.doors.timer_tick = std::chrono::milliseconds{5};
             distributor.doors.linger = std::chrono::milliseconds{200};
             distributor.doors.connections_max = 16;
+            distributor.doors.security = spoken_security();
             distributor.doors.websockets.unsent_bytes_max = 16 * 1024;
             distributor.timer_tick = std::chrono::milliseconds{2};
             distributor.feed.source.ask_from = loopback(0);
@@ -131,6 +133,7 @@ struct distributor_law {
             const auto& it = distributor->it;
             options.exchange = std::is_void_v<Websockets> ? it.tcp() : it.websocket();
             options.login = login_of("carol");
+            options.security = spoken_security();
             return options;
         }
         template <class Condition>

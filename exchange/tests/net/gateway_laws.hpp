@@ -12,6 +12,7 @@
 #include <exchange/tests/net/narrow_connection.hpp>
 #include <exchange/tests/net/raw_client.hpp>
 #include <exchange/tests/net/socketless_gateway.hpp>
+#include <exchange/tests/net/spoken_security.hpp>
 
 #include <support/skip.hpp>
 
@@ -85,6 +86,7 @@ struct gateway_law {
             gateway.doors.timer_tick = facility.timer_tick = std::chrono::milliseconds{5};
             gateway.doors.linger = facility.linger = std::chrono::milliseconds{200};
             gateway.doors.connections_max = 16;
+            gateway.doors.security = spoken_security();
             facility.gateways.at = loopback(0);
             host.grace = std::chrono::seconds{60};
         }
@@ -192,6 +194,7 @@ struct gateway_law {
             order_entry_client_options options;
             options.exchange = order_entry;
             options.login = login_of(name, sequence);
+            options.security = spoken_security();
             return options;
         }
         [[nodiscard]] std::size_t open_orders(session_id of) {
@@ -561,6 +564,75 @@ struct gateway_law {
             CHECK(a.client.machine().ending() == soup_ending::session_ended);
             co_await it.until([&] { return it.now().facility.idle(); });
         });
+    }
+
+    /// Where connections are secured. Whatever was said of it, the time to log in is all it has.
+    static void who_stops_in_the_handshake_is_cut_and_it_is_told_why() {
+        // The beginning of a record whose rest does not come; and what is none.
+        static constexpr std::array<std::byte, 7> begun{std::byte{22}, std::byte{3}, std::byte{1},
+                                                        std::byte{1},  std::byte{0}, std::byte{1},
+                                                        std::byte{0}};
+        static constexpr std::array<std::byte, 7> other{
+            std::byte{'G'}, std::byte{'E'},  std::byte{'T'}, std::byte{' '},
+            std::byte{'/'}, std::byte{'\n'}, std::byte{'\n'}};
+        if (spoken_security() == nullptr) return gyre::testing::skip("no TLS in this build");
+        std::vector<std::string> reasons;
+        spoken_security()->report_failures(
+            [&reasons](const gyre::endpoint&, std::string_view reason) {
+                reasons.emplace_back(reason);
+            });
+        setting how;
+        how.host.sessions.login_within = std::chrono::milliseconds{200};
+        hold(
+            [&reasons](scene& it) -> task {
+                reasons.clear();
+                trader<X> a{it.on, it.client("alice")};
+                co_await a.in();
+                const gyre::time_point begin = X::now(it.on);
+                typename X::event silent_is_over;
+                typename X::event begun_is_over;
+                X::launch(it.on, say_and_wait(it, {}, silent_is_over));
+                X::launch(it.on, say_and_wait(it, begun, begun_is_over));
+                static_cast<void>(co_await silent_is_over.wait());
+                if (!begun_is_over.is_set()) static_cast<void>(co_await begun_is_over.wait());
+                CHECK(X::now(it.on) - begin >= how_long(it));
+                REQUIRE(reasons.size() == 2);
+                for (const std::string& each : reasons)
+                    CHECK(each == "no handshake: no login in time");
+                typename X::event other_is_over;
+                X::launch(it.on, say_and_wait(it, other, other_is_over));
+                static_cast<void>(co_await other_is_over.wait());
+                REQUIRE(reasons.size() == 3);
+                CHECK(reasons.back() != reasons.front());
+                CHECK_FALSE(reasons.back().empty());
+                a.send(limit(client_sequence{1}, order_side::buy, 100, 5));
+                co_await a.heard_at_least(1);
+                CHECK(a.disconnects == 0);
+                a.client.stop();
+                co_await a.gone();
+            },
+            how);
+        spoken_security()->report_failures({});
+    }
+    [[nodiscard]] static gyre::duration how_long(const scene& it) {
+        return it.how.host.sessions.login_within;
+    }
+    /// Reads to the end of it.
+    static task say_and_wait(scene& it, std::span<const std::byte> what, typename X::event& over) {
+        auto [error, socket] = co_await X::connect(it.on, it.order_entry);
+        REQUIRE_FALSE(error);
+        if (!what.empty()) {
+            const auto [lost, size] = co_await socket.write_some(gyre::const_buffer{what});
+            CHECK_FALSE(lost);
+            CHECK(size == what.size());
+        }
+        std::array<std::byte, 256> heard;
+        for (;;) {
+            const auto [ended, size] = co_await socket.read_some(gyre::mutable_buffer{heard});
+            if (ended) break;
+        }
+        static_cast<void>(socket.close());
+        over.set();
     }
 
     static void a_thousand_clients_trade_over_one_link() {

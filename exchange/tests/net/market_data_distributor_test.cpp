@@ -40,3 +40,10 @@ TEST_CASE("gyre distributor: a login that the exchange refuses is told") {
 TEST_CASE("gyre distributor: one that drains alone is through when it has logged out") {
     laws::one_that_drains_alone_is_through_when_it_has_logged_out();
 }
+
+TEST_CASE("gyre tls distributor: subscribers are told what changes, and come again") {
+    const speaking_tls secured;
+    laws::books_trades_and_sums_are_told_as_they_change();
+    laws::one_that_comes_again_subscribes_again();
+    laws::one_that_drains_lets_subscribers_leave_and_logs_out();
+}

@@ -51,3 +51,16 @@ TEST_CASE("gyre gateway: the day ends in order") { laws::the_day_ends_in_order()
 TEST_CASE("gyre gateway: a thousand clients trade over one link") {
     laws::a_thousand_clients_trade_over_one_link();
 }
+
+TEST_CASE("gyre tls gateway: clients trade, come again and miss nothing") {
+    const speaking_tls secured;
+    laws::trades_are_told_to_both();
+    laws::a_gateway_that_is_started_again_loses_and_doubles_nothing();
+    laws::clients_stay_while_the_link_is_away_and_miss_nothing();
+    laws::a_gateway_that_takes_another_ones_place_serves_its_clients();
+    laws::the_day_ends_in_order();
+}
+TEST_CASE("gyre tls gateway: a peer that stops in the handshake is cut, and it is told why") {
+    const speaking_tls secured;
+    laws::who_stops_in_the_handshake_is_cut_and_it_is_told_why();
+}

@@ -12,6 +12,7 @@
 #include <exchange/net/transport/frame_transport.hpp>
 #include <exchange/tests/net/law.hpp>
 #include <exchange/tests/net/spoken_format.hpp>
+#include <exchange/tests/net/spoken_security.hpp>
 #include <exchange/tests/net/venue_with_two_traders.hpp>
 
 #include <array>
@@ -167,6 +168,7 @@ struct transport_law : law<Side> {
     [[nodiscard]] static transport_options options() {
         transport_options made;
         made.websocket.format = spoken_format;
+        made.security = spoken_security();
         made.websocket.unsent_bytes_max = 8192;  // So that a peer that does not read is noticed.
         return made;
     }

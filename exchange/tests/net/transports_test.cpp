@@ -29,3 +29,14 @@ TEST_CASE("gyre tcp transport: one object serves one connection after the other"
 TEST_CASE("gyre tcp transport: bytes that nobody sends end the connection") {
     tcp::bytes_that_nobody_sends_end_the_connection();
 }
+
+TEST_CASE("gyre tcp transport: all of that holds where it is secured") {
+    const speaking_tls secured;
+    tcp::packets_come_out_whole_and_in_order_wherever_bytes_are_cut();
+    tcp::a_batch_of_many_parts_comes_out_packet_by_packet();
+    tcp::a_peer_that_reads_late_misses_nothing();
+    tcp::who_is_told_the_end_has_heard_all_before_it();
+    tcp::cutting_ends_both_waits();
+    tcp::one_object_serves_one_connection_after_the_other();
+    tcp::bytes_that_nobody_sends_end_the_connection();
+}

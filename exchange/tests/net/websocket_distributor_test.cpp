@@ -59,3 +59,12 @@ TEST_CASE("gyre websocket distributor, JSON: what is heard is sent once more if 
     const speaking_json format;
     laws::what_is_heard_is_sent_once_more_if_it_is_to_be();
 }
+
+TEST_CASE("gyre tls websocket distributor: subscribers are told what changes, and come again") {
+    const speaking_tls secured;
+    laws::books_trades_and_sums_are_told_as_they_change();
+    laws::one_that_comes_again_subscribes_again();
+    laws::one_that_drains_lets_subscribers_leave_and_logs_out();
+    const speaking_json format;
+    laws::books_trades_and_sums_are_told_as_they_change();
+}

@@ -72,3 +72,17 @@ TEST_CASE("gyre json gateway: the day ends in order") {
     const speaking_json format;
     laws::the_day_ends_in_order();
 }
+
+TEST_CASE("gyre tls websocket gateway: clients trade, come again and miss nothing") {
+    const speaking_tls secured;
+    laws::trades_are_told_to_both();
+    laws::a_gateway_that_is_started_again_loses_and_doubles_nothing();
+    laws::the_day_ends_in_order();
+    const speaking_json format;
+    laws::trades_are_told_to_both();
+}
+TEST_CASE(
+    "gyre tls websocket gateway: a peer that stops in the handshake is cut, and it is told why") {
+    const speaking_tls secured;
+    laws::who_stops_in_the_handshake_is_cut_and_it_is_told_why();
+}

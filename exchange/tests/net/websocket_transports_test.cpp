@@ -81,3 +81,25 @@ TEST_CASE("gyre websocket transport: a peer that never answers a close is cut of
 TEST_CASE("gyre websocket transport: frames that must not be end the session") {
     servers::frames_that_must_not_be_end_the_session();
 }
+
+TEST_CASE("gyre websocket transport: all of that holds where it is secured") {
+    const speaking_tls secured;
+    laws::packets_come_out_whole_and_in_order_wherever_bytes_are_cut();
+    laws::a_batch_of_many_parts_comes_out_packet_by_packet();
+    laws::a_peer_that_reads_late_misses_nothing();
+    laws::who_is_told_the_end_has_heard_all_before_it();
+    laws::cutting_ends_both_waits();
+    laws::one_object_serves_one_connection_after_the_other();
+    laws::bytes_that_nobody_sends_end_the_connection();
+}
+TEST_CASE("gyre json transport: all of that holds where it is secured") {
+    const speaking_tls secured;
+    const speaking_json format;
+    laws::packets_come_out_whole_and_in_order_wherever_bytes_are_cut();
+    laws::a_batch_of_many_parts_comes_out_packet_by_packet();
+    laws::a_peer_that_reads_late_misses_nothing();
+    laws::who_is_told_the_end_has_heard_all_before_it();
+    laws::cutting_ends_both_waits();
+    laws::one_object_serves_one_connection_after_the_other();
+    laws::bytes_that_nobody_sends_end_the_connection();
+}
