@@ -3,9 +3,9 @@
 // The thin side of a session: see exchange_client.hpp.
 #include <exchange/client/exchange_client.hpp>
 
+#include <exchange/client/session_text.hpp>
 #include <exchange/client/trading_session.hpp>
 
-#include <algorithm>
 #include <utility>
 
 namespace exchange {
@@ -14,15 +14,11 @@ namespace {
 using gyre::errc;
 using gyre::io_result;
 
-bool fits(std::string_view text, std::size_t characters_max) {
-    return text.size() <= characters_max &&
-           std::ranges::all_of(text, [](char each) { return each > ' ' && each <= '~'; });
-}
-
 bool in_order(const exchange_client_options& it) {
-    return fits(it.username, 6) && !it.username.empty() && fits(it.password, 10) &&
-           fits(it.life, 10) && it.news_max > 0 && it.unanswered_max >= mass_quote_entries_max &&
-           it.orders_max > 0 && it.unsent_bytes_max >= 4096;
+    return fits_in_session(it.username, 6) && !it.username.empty() &&
+           fits_in_session(it.password, 10) && fits_in_session(it.life, 10) && it.news_max > 0 &&
+           it.unanswered_max >= mass_quote_entries_max && it.orders_max > 0 &&
+           it.unsent_bytes_max >= 4096;
 }
 
 io_result<client_sequence> no_session() { return errc::closed; }
@@ -35,8 +31,10 @@ gyre::task<io_result<>> no_room() { co_return errc::closed; }
 io_result<exchange_client> exchange_client::open(gyre::io_context& on,
                                                  const exchange_client_options& options) {
     if (!in_order(options)) return errc::invalid_argument;
+    auto security = client_security(options.tls);
+    if (!security.ok()) return security.error();
     auto made = std::make_shared<trading_session>(on, options);
-    if (!made->start(on, options)) return errc::not_supported;
+    if (!made->start(on, options, security.take())) return errc::not_supported;
     return exchange_client{std::move(made)};
 }
 

@@ -8,6 +8,9 @@
 // net/session/order_entry_client.hpp's.
 #pragma once
 
+#include <exchange/client/client_tls.hpp>
+#include <exchange/client/client_transport.hpp>
+#include <exchange/client/market_data_subscriber.hpp>
 #include <exchange/client/news.hpp>
 #include <exchange/client/own_orders.hpp>
 #include <exchange/codec/mass_quote.hpp>
@@ -28,19 +31,13 @@
 
 namespace exchange {
 
-/// What carries a session.
-enum class client_transport : std::uint8_t {
-    soup,            ///< SoupBinTCP over TCP.
-    websocket_sbe,   ///< Binary messages of a WebSocket, where this build has them.
-    websocket_json,  ///< The same as JSON, for a path that lets nothing else through.
-};
-
 struct exchange_client_options {
     gyre::endpoint exchange;  ///< A facility or a gateway.
     std::string username;     ///< At most 6 printable characters,
     std::string password;     ///< and at most 10.
     client_transport transport = client_transport::soup;
     std::string websocket_path = "/order-entry/v1";
+    client_tls tls;
 
     /// A session to resume, as `exchange_client::resume_at` told an earlier run; empty: whichever is
     /// current.
@@ -95,7 +92,8 @@ public:
     ///
     /// Errors:  `errc::invalid_argument` for what no session can have: a name, a password or a life too
     /// long or not
-    ///          printable, bounds that are zero; `errc::not_supported` for a WebSocket in a build without.
+    ///          printable, bounds that are zero; `errc::not_supported` for a WebSocket or TLS in a build
+    ///          without; those of `client_security`.
     [[nodiscard]] static gyre::io_result<exchange_client> open(
         gyre::io_context& on, const exchange_client_options& options);
 

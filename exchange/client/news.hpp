@@ -7,6 +7,7 @@
 // them out in order.
 #pragma once
 
+#include <exchange/client/told_text.hpp>
 #include <exchange/codec/message_rejected.hpp>
 #include <exchange/codec/soup_packet.hpp>
 #include <exchange/core/events.hpp>
@@ -43,6 +44,11 @@ struct unreachable {
     gyre::error why;
 };
 
+/// A connection could not be secured, for another reason than that it was lost. `session_over` follows.
+struct security_failed {
+    told_text why;
+};
+
 /// A command that was sent before a connection was lost never arrived, and has had no effect.
 struct command_lost {
     client_sequence client_seq;
@@ -74,6 +80,7 @@ enum class session_end : std::uint8_t {
     day_ended,        ///< The exchange said that nothing follows.
     login_refused,    ///< Name or password is wrong, or the session is another one: `reject`.
     upgrade_refused,  ///< The server speaks no such WebSocket, at this path and of this subprotocol.
+    security_refused,  ///< No agreement on TLS: `security_failed` has said why.
     not_kept,    ///< What was to be resumed is not kept any more: log in for what comes next (0).
     life_ended,  ///< The life is over, and options say to leave with it.
 };
@@ -86,6 +93,7 @@ enum class session_end : std::uint8_t {
         case session_end::day_ended: return "the exchange has ended the session";
         case session_end::login_refused: return "the login was refused";
         case session_end::upgrade_refused: return "the server refuses such a WebSocket";
+        case session_end::security_refused: return "the connection could not be secured";
         case session_end::not_kept: return "what was to be resumed is not kept any more";
         case session_end::life_ended: return "the exchange has begun another life";
     }
@@ -99,11 +107,11 @@ struct session_over {
 };
 
 using news_kinds =
-    std::variant<logged_in, caught_up, connection_lost, unreachable, command_lost, life_changed,
-                 unreadable_message, order_untracked, session_over, order_entered, order_amended,
-                 order_cancelled, order_rejected, order_executed, trade_capture_report, order_terms,
-                 stop_entered, stop_triggered, trigger_amended, protection_set, protection_struck,
-                 execution_busted, message_rejected>;
+    std::variant<logged_in, caught_up, connection_lost, unreachable, security_failed, command_lost,
+                 life_changed, unreadable_message, order_untracked, session_over, order_entered,
+                 order_amended, order_cancelled, order_rejected, order_executed,
+                 trade_capture_report, order_terms, stop_entered, stop_triggered, trigger_amended,
+                 protection_set, protection_struck, execution_busted, message_rejected>;
 
 /// One thing that a client is told.
 struct news {

@@ -59,8 +59,14 @@ trading_session::trading_session(gyre::io_context&, const exchange_client_option
       sent_{options.unanswered_max},
       orders_{options.orders_max} {}
 
-bool trading_session::start(gyre::io_context& on, const exchange_client_options& options) {
-    const order_entry_client_options how = connection_options(options);
+bool trading_session::start(gyre::io_context& on, const exchange_client_options& options,
+                            std::shared_ptr<channel_security> security) {
+    order_entry_client_options how = connection_options(options);
+    if (security != nullptr)  // The connection has it, and so ends with us.
+        security->report_failures([this](const gyre::endpoint&, std::string_view reason) {
+            insecure_ = told_text{reason};
+        });
+    how.security = std::move(security);
     if (options.transport == client_transport::soup)
         connection_ = std::make_unique<connection_over<packet_stream<gyre_traits>>>(on, how, *this);
     else connection_ = websocket_connection(on, how, *this);
@@ -274,9 +280,12 @@ void trading_session::disconnected(soup_ending why) noexcept {
     const bool last = stopped_ || connection_->machine().is_over();  // Told by `session_over`.
     if (std::exchange(in_, false) && !last) tell({.what = connection_lost{why}});
     if (connection_->turned_away()) {
-        refused_upgrade_ = true;
+        refused_security_ = !insecure_.view().empty();
+        refused_upgrade_ = !refused_security_;
+        if (refused_security_) tell({.what = security_failed{insecure_}});
         connection_->stop();
     }
+    insecure_ = {};
     changed_.set();
 }
 
@@ -292,6 +301,7 @@ next_life trading_session::life_ended(const soup_session& ended,
 
 session_over trading_session::ending() const noexcept {
     const soup_client& machine = connection_->machine();
+    if (refused_security_) return {session_end::security_refused, soup_reject::none};
     if (refused_upgrade_) return {session_end::upgrade_refused, soup_reject::none};
     if (left_life_) return {session_end::life_ended, soup_reject::none};
     switch (machine.ending()) {

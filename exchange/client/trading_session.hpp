@@ -25,7 +25,10 @@ public:
     trading_session(gyre::io_context& on, const exchange_client_options& options);
 
     /// Connects it. False if this build does not have the transport.
-    [[nodiscard]] bool start(gyre::io_context& on, const exchange_client_options& options);
+    ///
+    /// @param  security  Of its connections, or null.
+    [[nodiscard]] bool start(gyre::io_context& on, const exchange_client_options& options,
+                             std::shared_ptr<channel_security> security);
 
     /// The program has let go of it.
     void abandon() noexcept;
@@ -81,6 +84,7 @@ private:
     gyre::channel<news> news_;
     sent_commands sent_;
     own_orders orders_;
+    told_text insecure_;        // Why the last connection could not be secured.
     gyre::event changed_;       // Room, or an end: for `room`.
     gyre::event fence_wanted_;  // For `keep_fence`.
     std::uint64_t next_seq_ = 1;
@@ -96,6 +100,7 @@ private:
     bool paused_ = false;
     bool stopped_ = false;
     bool refused_upgrade_ = false;
+    bool refused_security_ = false;
     bool left_life_ = false;
     bool over_ = false;
 };
