@@ -47,8 +47,8 @@ bool market_updates::tell(const market_book& of, const subscribe& wanted, market
         if (!tell_book(of, wanted, seen, to)) return false;
         seen.has_book = true;
     }
-    if (wanted.trades && !tell_trades(of, seen, to)) return false;
     seen.changes = of.version();
+    if (wanted.trades && !tell_trades(of, seen, to)) return false;
     seen.trades = of.trades();
     seen.begun = true;
     return true;
@@ -106,35 +106,41 @@ bool market_updates::tell_book(const market_book& of, const subscribe& wanted, m
                                market_message_sink& to) {
     const bool whole = !seen.has_book || seen.changes < of.oldest();
     if (wanted.depth > 0) {
-        if (!whole) gather(of, seen.changes);
+        if (!whole) gather(of, seen.changes, of.version());
         if (!whole && !touches(of, wanted.depth)) return true;
         if (!tell_best(of, wanted.depth, to)) return false;
         seen.book = of.version();
         return true;
     }
-    std::uint64_t since = seen.changes;
-    if (!whole) gather(of, since);
-    if (whole || touched_.size() > delta_levels_max) {
-        if (!tell_whole(of, seen, to)) return false;
-        since = seen.snapshot.begun;
-        seen.snapshot = {};
-        seen.has_book = true;
-        seen.changes = seen.book = since;
-        gather(of, since);
-    }
-    if (touched_.empty()) return true;
-    if (!tell_delta(of, seen, to)) return false;
-    seen.book = of.version();
-    return true;
+    return tell_changes(of, seen, to);
 }
 
-void market_updates::gather(const market_book& of, std::uint64_t since) {
+bool market_updates::tell_changes(const market_book& of, market_seen& seen,
+                                  market_message_sink& to) {
+    const bool whole = !seen.has_book || seen.changes < of.oldest();
+    if (!whole) gather(of, seen.changes, of.version());
+    if (whole || touched_.size() > delta_levels_max) {
+        if (!tell_whole(of, seen, to)) return false;
+        seen.changes = seen.book = seen.snapshot.begun;
+        seen.snapshot = seen.delta = {};
+        seen.has_book = true;
+        gather(of, seen.changes, of.version());
+    } else if (seen.delta.any) {
+        // What there was no room for the last time, to its end; then what has changed since that was begun.
+        gather(of, seen.changes, seen.delta.begun);
+        if (!tell_delta(of, seen, seen.delta.begun, to)) return false;
+        gather(of, seen.changes, of.version());
+    }
+    return tell_delta(of, seen, of.version(), to);
+}
+
+void market_updates::gather(const market_book& of, std::uint64_t since, std::uint64_t until) {
     touched_.clear();
-    for (std::uint64_t each = since; each < of.version(); ++each) {
+    for (std::uint64_t each = since; each < until; ++each) {
         const market_book::change& it = of.change_at(each);
         if (it.part == market_part::level) touched_.push_back({it.side, it.price});
     }
-    std::ranges::sort(touched_, {}, [](const place& it) { return std::tuple{it.side, it.price}; });
+    std::ranges::sort(touched_, {}, order_of);
     const auto doubles = std::ranges::unique(touched_);
     touched_.erase(doubles.begin(), doubles.end());
 }
@@ -199,21 +205,33 @@ bool market_updates::tell_whole(const market_book& of, market_seen& seen, market
     }
 }
 
-bool market_updates::tell_delta(const market_book& of, const market_seen& seen,
+// Of what was gathered, in the order of places. Where it goes on is kept: a level is told as it is by
+// then, and what changes behind `until` is told by the delta that follows.
+bool market_updates::tell_delta(const market_book& of, market_seen& seen, std::uint64_t until,
                                 market_message_sink& to) {
-    book_delta made{};
-    made.previous = seen.book;
-    made.state = of.version();
-    made.instrument = of.instrument();
-    for (const place& each : touched_) {
-        if (made.count == told_levels_max) {
-            if (!give(made, to)) return false;
-            made.count = 0;
+    if (!touched_.empty()) {
+        book_delta made{};
+        made.previous = seen.book;
+        made.state = until;
+        made.instrument = of.instrument();
+        const market_seen::part told = seen.delta;
+        for (const place& each : touched_) {
+            if (told.any && order_of(each) <= std::tuple{told.side, told.price}) continue;
+            if (made.count == told_levels_max) {
+                if (!give(made, to)) return false;
+                const told_level& end = made.levels[made.count - 1U];
+                seen.delta = {until, end.side, end.price, true};
+                made.count = 0;
+            }
+            made.levels[made.count++] = level_told(each.side, of.level_at(each.side, each.price));
         }
-        made.levels[made.count++] = level_told(each.side, of.level_at(each.side, each.price));
+        made.last = true;
+        if (!give(made, to)) return false;
+        seen.book = until;
     }
-    made.last = true;
-    return give(made, to);
+    seen.changes = until;
+    seen.delta = {};
+    return true;
 }
 
 }  // namespace exchange

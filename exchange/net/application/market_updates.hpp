@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <tuple>
 #include <vector>
 
 namespace exchange {
@@ -31,7 +32,7 @@ struct market_seen {
     bool begun = false;    ///< All that there was has been told once.
     bool complete = true;  ///< What it believes of the book.
 
-    /// Of a book that had to be told in parts: where it goes on, and as of which change it was begun.
+    /// Of what had to be told in parts: where it goes on, and as of which change it was begun.
     struct part {
         std::uint64_t begun = 0;
         order_side side{};
@@ -39,6 +40,7 @@ struct market_seen {
         bool any = false;
     };
     part snapshot{};
+    part delta{};
 };
 
 /// Where messages go. The span is borrowed during the call.
@@ -65,13 +67,13 @@ public:
 
     /// Is there anything to tell?
     [[nodiscard]] static bool due(const market_book& of, const market_seen& seen) noexcept {
-        return !seen.begun || seen.changes < of.version();
+        return !seen.begun || seen.changes < of.version() || seen.trades < of.trades();
     }
 
     /// Tells what has changed, as far as there is room.
     ///
-    /// @param  seen  Moves on with what was told. A book for which there is no room in one piece is told in
-    ///               parts, and then what has changed since the first.
+    /// @param  seen  Moves on with what was told. A book or changes for which there is no room in one piece
+    ///               are told in parts, and then what has changed since the first.
     /// @return Was there room for all of it? Else call again, for the state that there is then.
     [[nodiscard]] bool tell(const market_book& of, const subscribe& wanted, market_seen& seen,
                             market_message_sink& to);
@@ -83,6 +85,9 @@ private:
 
         friend bool operator==(const place&, const place&) = default;
     };
+    [[nodiscard]] static std::tuple<order_side, price_ticks> order_of(const place& it) noexcept {
+        return {it.side, it.price};
+    }
 
     [[nodiscard]] bool tell_summary(const market_book& of, market_message_sink& to);
     [[nodiscard]] bool tell_trades(const market_book& of, market_seen& seen,
@@ -92,10 +97,13 @@ private:
     [[nodiscard]] bool tell_best(const market_book& of, std::size_t depth, market_message_sink& to);
     [[nodiscard]] bool tell_whole(const market_book& of, market_seen& seen,
                                   market_message_sink& to);
-    [[nodiscard]] bool tell_delta(const market_book& of, const market_seen& seen,
+    [[nodiscard]] bool tell_changes(const market_book& of, market_seen& seen,
+                                    market_message_sink& to);
+    /// Of what was gathered.
+    [[nodiscard]] bool tell_delta(const market_book& of, market_seen& seen, std::uint64_t until,
                                   market_message_sink& to);
-    /// The levels since then, each once.
-    void gather(const market_book& of, std::uint64_t since);
+    /// The levels that have changed since then, each once.
+    void gather(const market_book& of, std::uint64_t since, std::uint64_t until);
     [[nodiscard]] bool touches(const market_book& of, std::size_t depth) const noexcept;
     template <class Record>
     [[nodiscard]] bool give(const Record& it, market_message_sink& to);

@@ -201,6 +201,38 @@ TEST_CASE("market_updates: one that has little room is told all the same, once i
     CHECK(it.dropped == 0);
 }
 
+TEST_CASE("market_updates: many changes arrive in parts, however little room there is") {
+    const auto seed = std::random_device{}();
+    CAPTURE(seed);
+    feed all{seed};
+    market_updates by;
+    for (price_ticks each = 1; each <= 300; ++each) {
+        all.set(order_side::buy, -each, 1);
+        all.set(order_side::sell, each, 1);
+    }
+    subscriber it{wants(0)};
+    it.seen = market_updates::begin(all.book());
+    REQUIRE(it.look(by, all.book()));
+    for (const bool quiet : {true, false}) {
+        for (price_ticks each = 1; each <= 300; ++each) {
+            all.set(order_side::buy, -each, quiet ? 2 : 3);
+            all.set(order_side::sell, each, quiet ? 0 : 4);
+            if (each % 3 == 0) all.print();  // More trades than there is room for, as well.
+        }
+        const int snapshots = it.snapshots;
+        int rounds = 0;
+        for (bool all_told = false; !all_told && rounds < 1000; ++rounds) {
+            all_told = it.look(by, all.book(), 1);
+            REQUIRE(market_updates::due(all.book(), it.seen) == !all_told);
+            if (!quiet && rounds < 10) all.anything();
+        }
+        CHECK(rounds < 100);
+        CHECK(it.snapshots == snapshots);
+        CHECK(it.next_trade == all.trades + 1);
+        check_told(it, all);
+    }
+}
+
 TEST_CASE("market_updates: a large book arrives in parts, though it changes all the while") {
     const auto seed = std::random_device{}();
     CAPTURE(seed);
