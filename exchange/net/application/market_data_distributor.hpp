@@ -204,6 +204,7 @@ private:
         ++counts_.silences;
         if (watcher_ != nullptr) watcher_->feed_silent();
         if (!host_.life().empty()) lose(books_.next_in_feed());
+        asking_.on_timer({});
     }
     void ended() noexcept override {
         if (watcher_ != nullptr) watcher_->feed_ended();
@@ -253,7 +254,8 @@ private:
             note_life();
             // Messages that were sent before it listened.
             if (receiver().expected() > books_.next_in_feed()) lose(receiver().expected());
-            asking_.on_timer(host_.life());
+            // Pages that no feed goes on from would be called complete, and grow old.
+            asking_.on_timer(receiver().silent(now) ? soup_session{} : host_.life());
             if (std::exchange(told_refusals_, asking_.refused()) != asking_.refused() &&
                 watcher_ != nullptr)
                 watcher_->exchange_refuses();

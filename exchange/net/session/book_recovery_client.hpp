@@ -54,7 +54,7 @@ public:
         client_.reset();
     }
 
-    /// Asks what is due, if the exchange is in this life.
+    /// Asks what is due, if the exchange is in this life. In none, nothing is asked and no answer counts.
     void on_timer(const soup_session& life) noexcept {
         life_ = life;
         ask();

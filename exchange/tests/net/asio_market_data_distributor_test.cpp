@@ -20,6 +20,9 @@ TEST_CASE("asio distributor: another life is another market") {
 TEST_CASE("asio distributor: a feed that falls silent leaves no complete book") {
     laws::a_feed_that_falls_silent_leaves_no_complete_book();
 }
+TEST_CASE("asio distributor: while its feed is silent no book is asked for") {
+    laws::while_its_feed_is_silent_no_book_is_asked_for();
+}
 TEST_CASE("asio distributor: a wrong password subscribes to nothing") {
     laws::a_wrong_password_subscribes_to_nothing();
 }

@@ -297,6 +297,42 @@ struct distributor_law {
             how);
     }
 
+    /// Its books could be asked for, but would grow old without a word.
+    static void while_its_feed_is_silent_no_book_is_asked_for() {
+        setting how;
+        how.distributor.feed.source.receiver.dead_after = std::chrono::milliseconds{200};
+        how.rules.feed.heartbeat_after = std::chrono::hours{1};
+        hold(
+            [](scene& it) -> task {
+                it.begin_distributor();
+                trader_of a{it.on, it.client("alice")};
+                subscriber<X> c{it.on, it.subscription()};
+                co_await a.in();
+                co_await c.in();
+                c.want(instrument_id::none);
+                const told_market& told = c.markets[the_market];
+                a.send(limit(client_sequence{1}, order_side::buy, 100, 5));
+                co_await c.until_book("100x5 |");
+                co_await c.until([&] { return told.summary.complete; });
+                const market_data_distributor<X, Websockets>& asks = it.distributor->it;
+                const std::uint64_t asked = asks.recovery().questions;
+                co_await c.until([&] { return !told.summary.complete; });
+                const gyre::time_point until = X::now(it.on) + std::chrono::milliseconds{50};
+                co_await it.until([&] { return X::now(it.on) >= until; });
+                CHECK(asks.reaches_exchange());
+                CHECK(asks.recovery().questions == asked);
+                CHECK_FALSE(told.summary.complete);
+
+                // The next message ends the silence.
+                a.send(limit(client_sequence{2}, order_side::buy, 99, 1));
+                co_await c.until([&] { return told.summary.complete; });
+                co_await c.until_book("100x5 99x1 |");
+                CHECK(asks.recovery().questions > asked);
+                co_await leave(it, c, a);
+            },
+            how);
+    }
+
     static void a_wrong_password_subscribes_to_nothing() {
         hold([](scene& it) -> task {
             it.begin_distributor();

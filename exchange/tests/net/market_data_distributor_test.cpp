@@ -22,6 +22,9 @@ TEST_CASE("gyre distributor: another life is another market") {
 TEST_CASE("gyre distributor: a feed that falls silent leaves no complete book") {
     laws::a_feed_that_falls_silent_leaves_no_complete_book();
 }
+TEST_CASE("gyre distributor: while its feed is silent no book is asked for") {
+    laws::while_its_feed_is_silent_no_book_is_asked_for();
+}
 TEST_CASE("gyre distributor: a wrong password subscribes to nothing") {
     laws::a_wrong_password_subscribes_to_nothing();
 }
