@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The partition against its model in five storms, and proof that the judges notice what is wrong.
+// The partition against its model in twelve storms, and proof that the judges notice what is wrong.
 //
 // EXCHANGE_STORM_COMMANDS says how many commands each shape gets, EXCHANGE_STORM_SEED where to begin. A
 // failure prints its seed and the few commands that are left of it when all others are taken out.
@@ -57,6 +57,7 @@ step limit_order(std::uint16_t session, std::uint32_t client_seq, order_side sid
 struct outcome {
     std::uint64_t messages = 0;
     std::size_t standing_max = 0;
+    std::uint64_t accented = 0;
     tally seen;
     std::string complaint;
     std::vector<step> shortest;
@@ -64,8 +65,8 @@ struct outcome {
 
 // One storm from calm to calm: everything from the definitions on.
 outcome weather(storm_shape shape, std::uint64_t seed, std::uint64_t commands,
-                const spoiler& spoil = {}) {
-    storm blow{shape, seed};
+                const spoiler& spoil = {}, storm_accent accent = storm_accent::none) {
+    storm blow{shape, seed, accent};
     const partition_limits limits = blow.limits();
     duel fight{limits};
     fight.spoil_with(spoil);
@@ -81,7 +82,8 @@ outcome weather(storm_shape shape, std::uint64_t seed, std::uint64_t commands,
         standing_max = std::max(standing_max, fight.judge().orders().size());
     }
     good = good && fight.finish();
-    outcome found{fight.messages(), standing_max, fight.seen(), fight.complaint(), {}};
+    outcome found{fight.messages(), standing_max,      blow.accented(),
+                  fight.seen(),     fight.complaint(), {}};
     if (!good) {
         found.shortest = shrink(std::move(steps), [&](const std::vector<step>& some) {
             return fails(limits, some, spoil);
@@ -97,25 +99,32 @@ void require_agreement(const outcome& found, std::uint64_t seed) {
                     "\n", code);
 }
 
-void check_storm(storm_shape shape) {
-    const std::uint64_t commands = number_from("EXCHANGE_STORM_COMMANDS", STORM_COMMANDS);
+void check_storm(storm_shape shape, storm_accent accent = storm_accent::none) {
+    // What an accent brings forward is in the other storms as well.
+    const std::uint64_t every_day =
+        accent == storm_accent::none ? STORM_COMMANDS : STORM_COMMANDS / 5;
+    const std::uint64_t commands = number_from("EXCHANGE_STORM_COMMANDS", every_day);
     const std::uint64_t first_seed = number_from("EXCHANGE_STORM_SEED", 1);
     std::uint64_t messages = 0;
     std::size_t standing_max = 0;
+    std::uint64_t accented = 0;
     tally seen;
     for (std::uint64_t played = 0; played < commands; played += commands_per_episode) {
         const std::uint64_t seed = first_seed + played / commands_per_episode;
         const std::uint64_t now = std::min(commands - played, commands_per_episode);
-        const outcome found = weather(shape, seed, now);
+        const outcome found = weather(shape, seed, now, {}, accent);
         messages += found.messages;
+        accented += found.accented;
         standing_max = std::max(standing_max, found.standing_max);
         seen += found.seen;
         require_agreement(found, seed);
     }
     CHECK(messages > commands);
+    if (accent != storm_accent::none) CHECK(accented > commands / 10);
     if (commands >= storm_climates * commands_per_episode) CHECK(standing_max > 2'000);
-    MESSAGE(std::string{name_of(shape)}, ": ", commands, " commands from seed ", first_seed, ", ",
-            messages, " messages agree, up to ", standing_max, " orders standing\n", seen.text());
+    MESSAGE(std::string{name_of(shape)}, ", ", std::string{name_of(accent)}, ": ", commands,
+            " commands from seed ", first_seed, ", ", accented, " accented, ", messages,
+            " messages agree, up to ", standing_max, " orders standing\n", seen.text());
 }
 
 }  // namespace
@@ -138,6 +147,34 @@ TEST_CASE("storm: under many amends, core and model agree on every message") {
 
 TEST_CASE("storm: with many accounts, core and model agree on every message") {
     check_storm(storm_shape::many_accounts);
+}
+
+TEST_CASE("storm: among stops, core and model agree on every message") {
+    check_storm(storm_shape::near_touch, storm_accent::stops);
+}
+
+TEST_CASE("storm: among icebergs, core and model agree on every message") {
+    check_storm(storm_shape::near_touch, storm_accent::icebergs);
+}
+
+TEST_CASE("storm: among minimum quantities, core and model agree on every message") {
+    check_storm(storm_shape::near_touch, storm_accent::minimum_quantities);
+}
+
+TEST_CASE("storm: among last days, core and model agree on every message") {
+    check_storm(storm_shape::near_touch, storm_accent::last_days);
+}
+
+TEST_CASE("storm: among quotes, core and model agree on every message") {
+    check_storm(storm_shape::near_touch, storm_accent::quotes);
+}
+
+TEST_CASE("storm: among protections, core and model agree on every message") {
+    check_storm(storm_shape::near_touch, storm_accent::protections);
+}
+
+TEST_CASE("storm: among phases, core and model agree on every message") {
+    check_storm(storm_shape::near_touch, storm_accent::phases);
 }
 
 TEST_CASE("storm: every command, message and reason is reached, and no refusal against the rules") {

@@ -59,9 +59,24 @@ std::string_view name_of(storm_shape shape) {
     return "";
 }
 
-storm::storm(storm_shape shape, std::uint64_t seed)
+std::string_view name_of(storm_accent accent) {
+    switch (accent) {
+        case storm_accent::none: return "no accent";
+        case storm_accent::stops: return "stops";
+        case storm_accent::icebergs: return "icebergs";
+        case storm_accent::minimum_quantities: return "minimum quantities";
+        case storm_accent::last_days: return "last days";
+        case storm_accent::quotes: return "quotes";
+        case storm_accent::protections: return "protections";
+        case storm_accent::phases: return "phases";
+    }
+    return "";
+}
+
+storm::storm(storm_shape shape, std::uint64_t seed, storm_accent accent)
     : shape_{shape},
       climate_{static_cast<storm_climate>(seed % storm_climates)},
+      accent_{accent},
       // Mixed, for streams that begin a step apart are one stream, and fall into step before long.
       random_{mix(mix(seed) + static_cast<std::uint64_t>(shape))},
       sequences_((std::size_t{accounts()} + passing_accounts) * 2 + 2),
@@ -336,6 +351,7 @@ step storm::next(const model& at) {
     if (chance(4)) return {now_, any_bust(at), {}};
     if (chance(4)) return {now_, advance_phases{}, {}};
     if (crowded) return aimed(at, false);
+    if (accent_ != storm_accent::none && chance(400)) return {now_, any_accented(), {}};
     if (roll < often.cancel) return aimed(at, false);
     roll -= often.cancel;
     if (roll < often.amend) return aimed(at, true);

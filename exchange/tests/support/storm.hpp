@@ -41,15 +41,32 @@ enum class storm_climate : std::uint8_t {
 
 inline constexpr std::uint32_t storm_climates = 5;
 
+/// What is in the foreground: two of five commands, as far as a book has room for them.
+enum class storm_accent : std::uint8_t {
+    none,
+    stops,
+    icebergs,
+    minimum_quantities,
+    last_days,  ///< Orders that are good till a date.
+    quotes,
+    protections,  ///< Set and changed, beside what is protected: quotes.
+    phases,       ///< Auctions, interruptions, schedules and halts.
+};
+
+[[nodiscard]] std::string_view name_of(storm_accent accent);
+
 class storm {
 public:
-    storm(storm_shape shape, std::uint64_t seed);
+    storm(storm_shape shape, std::uint64_t seed, storm_accent accent = storm_accent::none);
 
     /// Products, instruments, accounts, sessions, and orders that stand: the first steps.
     [[nodiscard]] std::vector<step> prelude();
 
     /// The next step, given who rests in the book.
     [[nodiscard]] step next(const model& at);
+
+    /// Commands until now that were its accent's.
+    [[nodiscard]] std::uint64_t accented() const { return accented_; }
 
     /// Of the partition that this storm is for.
     [[nodiscard]] partition_limits limits() const;
@@ -82,7 +99,9 @@ private:
     [[nodiscard]] command any_entry();
     [[nodiscard]] set_protection any_protection();
     [[nodiscard]] define_instrument any_price_protection();
-    [[nodiscard]] enter_advanced_order any_advanced_order();
+    [[nodiscard]] command any_accented();
+    [[nodiscard]] enter_advanced_order any_advanced_order() { return any_advanced_order(below(8)); }
+    [[nodiscard]] enter_advanced_order any_advanced_order(std::uint32_t roll);
     void make_stop(enter_advanced_order& it);
     [[nodiscard]] price_ticks any_trigger(order_side side, instrument_id in);
     [[nodiscard]] contracts any_part(contracts quantity);
@@ -117,9 +136,11 @@ private:
 
     storm_shape shape_;
     storm_climate climate_;
+    storm_accent accent_;
     std::uint64_t random_;
     timestamp_ns now_ = 0;
     std::uint32_t played_ = 0;
+    std::uint64_t accented_ = 0;
     std::vector<std::uint64_t> sequences_;
     std::vector<order_name> past_;  // Some of the orders entered, mostly over by now.
     std::uint32_t past_next_ = 0;

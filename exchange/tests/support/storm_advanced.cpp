@@ -7,8 +7,25 @@
 
 namespace exchange::testing {
 
+command storm::any_accented() {
+    ++accented_;
+    switch (accent_) {
+        case storm_accent::stops: return any_advanced_order(below(4));
+        case storm_accent::icebergs: return any_advanced_order(4);
+        case storm_accent::minimum_quantities: return any_advanced_order(6);
+        case storm_accent::last_days: return any_advanced_order(7);
+        case storm_accent::phases: return any_phase_command();
+        case storm_accent::protections:
+            if (chance(200)) return any_protection();
+            break;
+        case storm_accent::quotes:
+        case storm_accent::none: break;
+    }
+    return any_quote();
+}
+
 // Mostly one thing at a time, or one kind of refusal would hide all others.
-enter_advanced_order storm::any_advanced_order() {
+enter_advanced_order storm::any_advanced_order(std::uint32_t roll) {
     const enter_order plain = any_order();
     enter_advanced_order it{plain.session,
                             plain.client_seq,
@@ -24,7 +41,6 @@ enter_advanced_order storm::any_advanced_order() {
                             0,
                             0,
                             0};
-    const std::uint32_t roll = below(8);
     if (roll < 4) make_stop(it);
     if (roll == 4 || roll == 5 || chance(100)) it.display_quantity = any_part(it.quantity);
     if (roll == 6 || chance(60)) it.minimum_quantity = any_part(it.quantity);
