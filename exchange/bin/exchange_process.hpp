@@ -254,6 +254,9 @@ template <executor_traits X, class Ready>
     }
 }
 
+/// How long those who stay to the end of a drain have for reading that they are to go.
+inline constexpr gyre::duration last_words_max = std::chrono::milliseconds{500};
+
 /// What an error says of a network interface that is named.
 [[nodiscard]] inline std::string through(const std::string& interface) {
     return interface.empty() ? std::string{} : " through " + interface;

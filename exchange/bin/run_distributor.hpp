@@ -109,11 +109,17 @@ public:
         });
     }
 
-    /// Subscribers read on until they leave; one that is still here then can go to another distributor.
+    /// Subscribers read on until they leave; one that is still here then is told to go to another distributor,
+    /// or to the next process of this one.
     task drain(typename X::timer& pause) {
         distributor_.drain();
         co_await look_until<X>(context_, pause,
                                gyre::deadline_after(X::now(context_), how_.drain_within),
+                               [this](gyre::time_point) { return distributor_.left(); });
+        if (distributor_.clients() == 0) co_return;
+        distributor_.send_away();
+        co_await look_until<X>(context_, pause,
+                               gyre::deadline_after(X::now(context_), last_words_max),
                                [this](gyre::time_point) { return distributor_.left(); });
     }
     void stop() {

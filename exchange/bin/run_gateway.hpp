@@ -121,14 +121,19 @@ public:
         });
     }
 
-    /// Lets clients finish what they do; a client that is still here then can come again, elsewhere or later.
+    /// Lets clients finish what they do; one that is still here then is told to come again, elsewhere or later.
     task drain(typename X::timer& pause) {
         gateway_.drain();
         co_await look_until<X>(context_, pause,
                                gyre::deadline_after(X::now(context_), how_.drain_within),
                                [this](gyre::time_point) { return gateway_.clients() == 0; });
-        if (gateway_.clients() > 0)
-            std::fputs("order_entry_gateway: some clients did not leave in time\n", stderr);
+        if (gateway_.clients() == 0) co_return;
+        std::fputs("order_entry_gateway: some clients did not leave in time\n", stderr);
+        host_.be_watched(nullptr);  // That the link ends now is our own doing.
+        gateway_.send_away();
+        co_await look_until<X>(context_, pause,
+                               gyre::deadline_after(X::now(context_), last_words_max),
+                               [this](gyre::time_point) { return gateway_.clients() == 0; });
     }
     void stop() {
         host_.be_watched(nullptr);  // That the link ends now is our own doing.

@@ -58,7 +58,7 @@ std::string_view describe(soup_ending ending) noexcept {
         case soup_ending::not_kept: return "what was asked for is not kept any more";
         case soup_ending::link_lost: return "the exchange was lost with messages on their way";
         case soup_ending::unreachable: return "the exchange cannot be reached";
-        case soup_ending::gateway_goes: return "this gateway lets its clients go: log in again";
+        case soup_ending::gateway_goes: return "this server lets its clients go: log in again";
     }
     return "unknown";
 }

@@ -114,6 +114,9 @@ public:
         doors_.close();
         asking_.leave();
     }
+    /// Behind `drain`: subscribers that are still here are told to log in again, and leave when they have read
+    /// that.
+    void send_away() noexcept { host_.send_away(X::now(context_)); }
     /// Behind `drain`: have all subscribers left, and is the exchange told that we have?
     [[nodiscard]] bool left() const noexcept { return clients() == 0 && asking_.over(); }
     /// Ends everything. The context runs out of work, and then this may be destroyed: see `idle`.

@@ -19,6 +19,10 @@ void market_data_host::begin_life(const soup_session& name, gyre::time_point now
     clients_.for_each_shrinking([now](market_data_client& it) { it.begin_life(now); });
 }
 
+void market_data_host::send_away(gyre::time_point now) noexcept {
+    clients_.for_each_shrinking([now](market_data_client& it) { it.send_away(now); });
+}
+
 void market_data_host::changed() noexcept {
     clients_.for_each_shrinking([](market_data_client& it) { it.note_change(); });
 }

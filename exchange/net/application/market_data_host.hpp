@@ -57,6 +57,8 @@ public:
     void begin_life(const soup_session& name, gyre::time_point now) noexcept;
     /// Empty before the first.
     [[nodiscard]] const soup_session& life() const noexcept { return life_; }
+    /// Subscribers that are logged in, or wait for a life, are told to log in again, here or elsewhere.
+    void send_away(gyre::time_point now) noexcept;
     /// Books have changed: subscribers that are idle are told. Once for many changes.
     void changed() noexcept;
 

@@ -91,6 +91,10 @@ public:
         cut_link();
     }
 
+    /// Behind `drain`: clients that are still here are told to log in again, and leave when they have read
+    /// that. The link is cut, since they end with it.
+    void send_away() noexcept { cut_link(); }
+
     /// Ends everything. The context runs out of work, and then this may be destroyed: see `idle`.
     void stop() noexcept {
         running_ = false;

@@ -241,6 +241,11 @@ void market_data_client::begin_life(gyre::time_point now) noexcept {
     else end(soup_ending::life_ended);  // What it knows is of another one.
 }
 
+void market_data_client::send_away(gyre::time_point now) noexcept {
+    now_ = now;
+    end(soup_ending::gateway_goes);
+}
+
 void market_data_client::on_timer(gyre::time_point now) noexcept {
     if (over()) return;
     now_ = now;

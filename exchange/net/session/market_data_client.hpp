@@ -63,6 +63,8 @@ public:
     // The host's side.
 
     void begin_life(gyre::time_point now) noexcept;
+    /// Tells it to log in again, here or elsewhere.
+    void send_away(gyre::time_point now) noexcept;
     void note_change() noexcept;
 
     // For what it sends: see market_subscription_codec.hpp.

@@ -35,6 +35,9 @@ TEST_CASE("asio distributor: what is heard is sent once more if it is to be") {
 TEST_CASE("asio distributor: one that drains lets subscribers leave and logs out") {
     laws::one_that_drains_lets_subscribers_leave_and_logs_out();
 }
+TEST_CASE("asio distributor: one that drains sends those away who stay") {
+    laws::one_that_drains_sends_those_away_who_stay();
+}
 TEST_CASE("asio distributor: a login that the exchange refuses is told") {
     laws::a_login_that_the_exchange_refuses_is_told();
 }

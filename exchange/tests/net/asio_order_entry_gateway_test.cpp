@@ -24,6 +24,9 @@ TEST_CASE("asio gateway: one that takes another one's place serves its clients")
 TEST_CASE("asio gateway: one that drains does not connect again") {
     laws::a_gateway_that_drains_does_not_connect_again();
 }
+TEST_CASE("asio gateway: one that drains sends those away who stay") {
+    laws::a_gateway_that_drains_sends_those_away_who_stay();
+}
 TEST_CASE("asio gateway: two of one name leave each other time") {
     laws::two_gateways_of_one_name_leave_each_other_time();
 }

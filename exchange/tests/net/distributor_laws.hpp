@@ -429,6 +429,26 @@ struct distributor_law {
         });
     }
 
+    /// Nothing is lost for a subscriber that comes again, so one that stays to the end is told to.
+    static void one_that_drains_sends_those_away_who_stay() {
+        hold([](scene& it) -> task {
+            it.begin_distributor();
+            raw_client<X> c{it.on};
+            co_await c.connect(it.subscription().exchange);
+            c.log_in("carol");
+            co_await c.write();
+            co_await c.hear(1);
+            it.distributor->it.drain();
+            CHECK_FALSE(c.ended);
+            it.distributor->it.send_away();
+            co_await c.hear_the_end();
+            CHECK(c.last_words() == describe(soup_ending::gateway_goes));
+            co_await c.leave();
+            co_await it.until([&] { return it.distributor->it.left(); });
+            it.close();
+        });
+    }
+
     /// What it sends once more is the feed, whatever it does with it besides.
     static void what_is_heard_is_sent_once_more_if_it_is_to_be() {
         setting how;

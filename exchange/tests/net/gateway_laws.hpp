@@ -395,6 +395,25 @@ struct gateway_law {
         });
     }
 
+    /// What was on its way is in their streams, so those who stay to the end are told to come again.
+    static void a_gateway_that_drains_sends_those_away_who_stay() {
+        hold([](scene& it) -> task {
+            raw_client<X> a{it.on};
+            co_await a.connect(it.order_entry);
+            a.log_in("alice");
+            co_await a.write();
+            co_await a.hear(1);
+            it.gateway().gateway.drain();
+            CHECK_FALSE(a.ended);
+            it.gateway().gateway.send_away();
+            co_await a.hear_the_end();
+            CHECK(a.last_words() == describe(soup_ending::gateway_goes));
+            co_await a.leave();
+            co_await it.until([&] { return it.gateway().gateway.clients() == 0; });
+            CHECK(it.gateway().host.counts().links == 1);
+        });
+    }
+
     /// Each gives the link to the other for longer and longer.
     static void two_gateways_of_one_name_leave_each_other_time() {
         using std::chrono::milliseconds;
