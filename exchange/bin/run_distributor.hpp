@@ -109,8 +109,8 @@ public:
         });
     }
 
-    /// Subscribers read on until they leave; one that is still here then is told to go to another distributor,
-    /// or to the next process of this one.
+    /// Subscribers read on until they leave; one that is still here then is told to go to another one, or to
+    /// the next process of this one.
     task drain(typename X::timer& pause) {
         distributor_.drain();
         co_await look_until<X>(context_, pause,

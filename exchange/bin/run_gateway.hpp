@@ -121,7 +121,8 @@ public:
         });
     }
 
-    /// Lets clients finish what they do; one that is still here then is told to come again, elsewhere or later.
+    /// Lets clients finish what they do; one that is still here then is told to come again, elsewhere or
+    /// later.
     task drain(typename X::timer& pause) {
         gateway_.drain();
         co_await look_until<X>(context_, pause,

@@ -2,7 +2,7 @@
 //
 // A watcher: prints the top of each book whenever it is another one, and each trade.
 //
-//     EXCHANGE_PASSWORD=secret market_watch 127.0.0.1:7031 diana [--json] [--tls FILE] [INSTRUMENT]
+//     EXCHANGE_PASSWORD=secret market_watch 127.0.0.1:7041 diana [--json] [--tls FILE] [INSTRUMENT]
 //
 // The address is a distributor's; it watches all markets, or one. With --json it speaks JSON over WebSocket,
 // and with --tls its connection is secured, if the server's authority is in that file. It ends when asked to

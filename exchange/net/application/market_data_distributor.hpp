@@ -114,8 +114,8 @@ public:
         doors_.close();
         asking_.leave();
     }
-    /// Behind `drain`: subscribers that are still here are told to log in again, and leave when they have read
-    /// that.
+    /// Behind `drain`: subscribers that are still here are told to log in again, and leave when they have
+    /// read that.
     void send_away() noexcept { host_.send_away(X::now(context_)); }
     /// Behind `drain`: have all subscribers left, and is the exchange told that we have?
     [[nodiscard]] bool left() const noexcept { return clients() == 0 && asking_.over(); }
