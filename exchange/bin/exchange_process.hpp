@@ -6,11 +6,15 @@
 // second one ends it at once, SIGQUIT tells who is there and what the loop waits for. An admin port answers
 // beside it, if there is to be one, and what seldom happens is logged on standard error. Written once over
 // the seam: run_facility.hpp and run_gateway.hpp have what is served.
+//
+// None of what it says is worth waiting for: a reader of its output or of its log that hangs, or is gone,
+// misses it.
 #pragma once
 
 #include <exchange/management/admin_server.hpp>
 #include <exchange/management/lifeline.hpp>
 #include <exchange/management/process_options.hpp>
+#include <exchange/management/write_within.hpp>
 #include <exchange/net/executor_traits.hpp>
 
 #include <gyre/base/build.hpp>
@@ -91,6 +95,7 @@ public:
     /// @return  The exit status: 0, or 1 if it could not begin, which was said.
     [[nodiscard]] int run() {
         follow_lifeline();
+        ignore_broken_pipes();
         prepare_for_late_signals();
         auto opened = X::open_signals(context_, {SIGINT, SIGTERM, SIGQUIT});
         if (!opened.ok()) return cannot_begin("watch signals", served_.how(), opened.error());
@@ -104,9 +109,7 @@ public:
             X::launch(context_, say_ready_behind(served_.until_ready(), admin_line));
         else say_ready(admin_line);
         context_.run();
-        const std::string summary = served_.summary();
-        std::fputs(summary.c_str(), stdout);
-        std::fflush(stdout);
+        say(served_.summary());
         log_.info("ended");
         if constexpr (requires { served_.status(); }) return served_.status();
         else return 0;
@@ -129,8 +132,7 @@ private:
     }
 
     void say_ready(const std::string& more) {
-        std::printf("ready: %s%s\n", served_.ready_line().c_str(), more.c_str());
-        std::fflush(stdout);
+        say("ready: " + served_.ready_line() + more + '\n');
         state_ = process_state::ready;
         log_.info("ready", {{"backend", backend_}});
     }
@@ -139,11 +141,21 @@ private:
         if (state_ == process_state::starting) say_ready(more);
     }
 
+    static void say(const std::string& text) noexcept {
+        static_cast<void>(write_within(std::chrono::milliseconds{200}, ::fileno(stdout), text));
+    }
+
     void say_state() {
-        served_.say_state(stderr);
-        std::fputs(served_.summary().c_str(), stderr);
-        if constexpr (has_tasks) std::fputs(gyre::dump_tasks(context_).c_str(), stderr);
-        std::fflush(stderr);
+        char* text = nullptr;
+        std::size_t size = 0;
+        std::FILE* const into = ::open_memstream(&text, &size);
+        if (into == nullptr) return;
+        served_.say_state(into);
+        std::fputs(served_.summary().c_str(), into);
+        if constexpr (has_tasks) std::fputs(gyre::dump_tasks(context_).c_str(), into);
+        std::fclose(into);
+        note_on_error_output({text, size});
+        std::free(text);
     }
 
     task obey_signals() {
@@ -153,8 +165,7 @@ private:
             if (signal == SIGQUIT) {
                 say_state();
             } else if (state_ == process_state::draining) {
-                std::fputs(served_.summary().c_str(), stdout);
-                std::fflush(stdout);
+                say(served_.summary());
                 if constexpr (requires { served_.kill(); }) served_.kill();
                 std::_Exit(128 + signal);
             } else {
@@ -197,6 +208,7 @@ private:
                                            std::chrono::steady_clock::now() - begun_)
                                            .count());
         served_.tell(made);
+        made.figures.push_back({"log_lost", log_.lost(), "Lines of its log that nothing took"});
         return made;
     }
     [[nodiscard]] std::vector<std::string> commands() const override {

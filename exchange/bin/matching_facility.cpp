@@ -11,6 +11,7 @@
 #include <exchange/management/memory_need.hpp>
 #include <exchange/management/received_listeners.hpp>
 #include <exchange/management/text_file.hpp>
+#include <exchange/management/write_within.hpp>
 #include <exchange/net/application/life_name.hpp>
 
 #include <array>
@@ -78,9 +79,8 @@ constexpr const char* exit_codes =
 /// Runs it with the audit trail that it is to have.
 [[nodiscard]] int keep_trail(config& how) {
     if (how.audit_file.empty()) {
-        std::fputs(
-            "matching_facility: operators.audit_file names no file: there is no audit trail\n",
-            stderr);
+        note_on_error_output(
+            "matching_facility: operators.audit_file names no file: there is no audit trail\n");
         return start(how);
     }
     audit_file trail{std::string{how.host.stream.session.view()}};
@@ -92,8 +92,8 @@ constexpr const char* exit_codes =
     how.host.trail = &trail;
     const int status = start(how);
     if (trail.lost() > 0)
-        std::fprintf(stderr, "matching_facility: %llu lines of the audit trail are lost\n",
-                     static_cast<unsigned long long>(trail.lost()));
+        note_on_error_output("matching_facility: " + std::to_string(trail.lost()) +
+                             " lines of the audit trail are lost\n");
     return status;
 }
 
@@ -103,6 +103,7 @@ int main(int count, char** arguments) {
     // What is reserved for a day that may never come is to take no memory: from this size on the system
     // gives pages of zeros, where the allocator would write them.
     ::mallopt(M_MMAP_THRESHOLD, 16 << 10);
+    ignore_broken_pipes();
     std::string path;
     std::string backend;
     bool only_check = false;

@@ -8,6 +8,7 @@
 #include <exchange/bin/span_latency.hpp>
 #include <exchange/management/config.hpp>
 #include <exchange/management/log_limit.hpp>
+#include <exchange/management/write_within.hpp>
 #include <exchange/net/application/life_name.hpp>
 #include <exchange/net/application/matching_facility.hpp>
 
@@ -135,13 +136,13 @@ public:
                                    return facility_.idle() && !somebody_is_expected() &&
                                           now >= least;
                                });
-        if (!facility_.idle())
-            std::fputs("matching_facility: some clients did not leave in time\n", stderr);
+        std::string late;
+        if (!facility_.idle()) late = "matching_facility: some clients did not leave in time\n";
         for (const participant& each : host_.participants())
             if (each.is_expected() && each.connection() == nullptr)
-                std::fprintf(stderr,
-                             "matching_facility: %s was lost, and did not come for the end\n",
-                             std::string{each.who().username.view()}.c_str());
+                late += "matching_facility: " + std::string{each.who().username.view()} +
+                        " was lost, and did not come for the end\n";
+        note_on_error_output(late);
     }
     void stop() { facility_.stop(); }
 

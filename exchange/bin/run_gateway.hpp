@@ -7,6 +7,7 @@
 #include <exchange/bin/exchange_process.hpp>
 #include <exchange/management/gateway_config.hpp>
 #include <exchange/management/log_limit.hpp>
+#include <exchange/management/write_within.hpp>
 #include <exchange/net/application/order_entry_gateway.hpp>
 
 #include <chrono>
@@ -129,7 +130,7 @@ public:
                                gyre::deadline_after(X::now(context_), how_.drain_within),
                                [this](gyre::time_point) { return gateway_.clients() == 0; });
         if (gateway_.clients() == 0) co_return;
-        std::fputs("order_entry_gateway: some clients did not leave in time\n", stderr);
+        note_on_error_output("order_entry_gateway: some clients did not leave in time\n");
         host_.be_watched(nullptr);  // That the link ends now is our own doing.
         gateway_.send_away();
         co_await look_until<X>(context_, pause,

@@ -10,6 +10,7 @@
 #include <exchange/management/door_security.hpp>
 #include <exchange/management/received_listeners.hpp>
 #include <exchange/management/text_file.hpp>
+#include <exchange/management/write_within.hpp>
 #include <exchange/net/application/client_doors.hpp>
 
 #include <array>
@@ -50,6 +51,7 @@ public:
     /// @return  The exit status; what went wrong was said.
     template <class Config>
     [[nodiscard]] int serve(const served_program<Config>& it) const {
+        ignore_broken_pipes();
         if (path_.empty()) {
             std::fputs("config is required\nRun with --help for more information.\n", stderr);
             return misunderstood;
@@ -70,11 +72,11 @@ public:
             reading.errors.push_back(std::move(each));
         if (!reading.errors.empty()) return complain(path_, reading.errors);
         if (doors.security != nullptr && is_open_to_others(reading.value.tls.private_key))
-            std::fprintf(stderr, "%s: warning: others than you can read %s\n", it.name,
-                         reading.value.tls.private_key.c_str());
+            note_on_error_output(std::string{it.name} + ": warning: others than you can read " +
+                                 reading.value.tls.private_key + '\n');
         if (reading.open_to_others)
-            std::fprintf(stderr, "%s: warning: others than you can read %s\n", it.name,
-                         reading.value.credentials_file.c_str());
+            note_on_error_output(std::string{it.name} + ": warning: others than you can read " +
+                                 reading.value.credentials_file + '\n');
         if (const auto error = allow_descriptors(descriptors_needed(reading.value), it.section))
             return complain(path_, {*error});
         if (only_check_) {

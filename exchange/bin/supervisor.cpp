@@ -6,6 +6,7 @@
 #include <exchange/bin/exchange_process.hpp>
 #include <exchange/management/lifeline.hpp>
 #include <exchange/management/received_listeners.hpp>
+#include <exchange/management/write_within.hpp>
 
 #include <gyre/coro/launch.hpp>
 #include <gyre/stream/buffered.hpp>
@@ -16,6 +17,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -333,9 +335,9 @@ gyre::task<> served_supervisor::listen_to(running& it) {
 }
 
 void served_supervisor::hear(running& it, std::string_view line) {
-    std::printf("%s: %.*s\n", name_of(it.child).c_str(), static_cast<int>(line.size()),
-                line.data());
-    std::fflush(stdout);
+    // All children would wait with us for a reader that does not read.
+    static_cast<void>(write_within(std::chrono::milliseconds{0}, ::fileno(stdout),
+                                   name_of(it.child) + ": " + std::string{line} + '\n'));
     if (line.starts_with(ready_word)) hear_ready(it, line.substr(ready_word.size()));
 }
 

@@ -4,6 +4,7 @@
 #include <exchange/management/audit_file.hpp>
 
 #include <exchange/management/words.hpp>
+#include <exchange/management/write_within.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -212,9 +213,10 @@ void audit_file::record(const audit_entry& entry) noexcept {
 }
 
 void audit_file::note_loss() noexcept {
+    const int why = errno;
     if (lost_++ == 0)
-        std::fprintf(stderr, "audit trail %s: cannot be written: %s\n", path_.c_str(),
-                     std::strerror(errno));
+        note_on_error_output("audit trail " + path_ + ": cannot be written: " + std::strerror(why) +
+                             '\n');
     std::clearerr(file_);
 }
 

@@ -4,16 +4,15 @@
 #include <exchange/management/event_log.hpp>
 
 #include <exchange/codec/json_text.hpp>
+#include <exchange/management/write_within.hpp>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <span>
 
 #include <time.h>
-#include <unistd.h>
 
 namespace exchange {
 namespace {
@@ -71,17 +70,6 @@ void begin(json_writer& to, const head& of) noexcept {
     add(to, of.event);
 }
 
-// All of a line is written, or that it is not is known. A signal is no reason to lose one.
-bool write_whole(int descriptor, std::span<const std::byte> line) noexcept {
-    while (!line.empty()) {
-        const ssize_t taken = ::write(descriptor, line.data(), line.size());
-        if (taken < 0 && errno == EINTR) continue;
-        if (taken <= 0) return false;
-        line = line.subspan(static_cast<std::size_t>(taken));
-    }
-    return true;
-}
-
 }  // namespace
 
 std::string_view describe(log_level level) noexcept {
@@ -123,7 +111,8 @@ void event_log::write(log_level level, std::string_view event,
         to.end_object();
     }
     line[to.size()] = std::byte{'\n'};
-    if (!write_whole(descriptor_, {line.data(), to.size() + 1}))
+    const std::span<const std::byte> whole = std::span{line}.first(to.size() + 1);
+    if (write_within(std::chrono::milliseconds{0}, descriptor_, whole) < whole.size())
         lost_.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -106,8 +106,9 @@ TEST_CASE("event_log: long text is cut, and a line that is too long says so") {
     CHECK_FALSE(line.contains("one"));
 }
 
-TEST_CASE("event_log: lines that cannot be written are counted") {
+TEST_CASE("event_log: lines that cannot be written are counted, and no reader is waited for") {
     listened to;
+    REQUIRE(::fcntl(to.descriptor(), F_SETFL, 0) == 0);  // So a write into a full pipe would wait.
     event_log log{to.descriptor(), "facility"};
     const std::string text(event_log::text_bytes_max, 'x');
     int written = 0;
@@ -117,6 +118,10 @@ TEST_CASE("event_log: lines that cannot be written are counted") {
     }
     CHECK(log.lost() == 1);
     CHECK(written > 10);
+    CHECK_FALSE(to.text().empty());
+    log.info("b");
+    CHECK(log.lost() == 1);
+    CHECK(to.text().ends_with("\"event\":\"b\"}\n"));
 }
 
 TEST_CASE("event_log: levels have names") {

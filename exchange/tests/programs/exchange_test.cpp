@@ -11,6 +11,7 @@
 #include <support/harness.hpp>
 #include <support/skip.hpp>
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using namespace exchange;
@@ -63,10 +65,10 @@ std::map<int, std::int64_t> sums_of(const nlohmann::json& held) {
 /// A client that logs in and hears what there is, up to a packet of the type `until` or to the end.
 class lone_client {
 public:
-    explicit lone_client(const std::string& where)
+    explicit lone_client(const std::string& where, std::string_view password = "secret")
         : socket_{gyre::testing::plain_connect(gyre::endpoint::parse(where).value())} {
         const auto login = format_soup_login(
-            {.username = "alice", .password = "secret", .session = {}, .sequence = 1});
+            {.username = "alice", .password = password, .session = {}, .sequence = 1});
         std::array<std::byte, soup_header_bytes> header;
         write_soup_header(header, soup_type::login_request, login.size());
         send(header);
@@ -578,6 +580,33 @@ TEST_CASE("who may log in is changed while the exchange runs") {
         CHECK(it.trail().find(R"("command":"define_participant","username":"dora","session":1)") !=
               std::string::npos);
     }
+}
+
+TEST_CASE("who reads the log may hang or go away: the exchange goes on") {
+    std::array<int, 2> log{};
+    REQUIRE(::pipe2(log.data(), O_NONBLOCK) == 0);
+    while (::write(log[1], log.data(), sizeof log) > 0) {
+    }
+    REQUIRE(::fcntl(log[1], F_SETFL, 0) == 0);  // It is full, and a write would wait.
+    const written_config config{
+        sample_text([](nlohmann::json& it) { it["log"]["level"] = "debug"; })};
+    program facility{"/bin/sh",
+                     {"-c", "exec \"$0\" \"$1\" 2>&" + std::to_string(log[1]),
+                      EXCHANGE_MATCHING_FACILITY, config.path()}};
+    const std::string ready = facility.next_line();
+    REQUIRE_MESSAGE(ready.starts_with("ready: order entry "), ready);
+    const std::string begin = ready.substr(std::string_view{"ready: order entry "}.size());
+    const std::string at = begin.substr(0, begin.find(','));
+    ::close(log[1]);
+    for (const bool gone : {false, true}) {
+        CAPTURE(gone);
+        if (gone) ::close(log[0]);
+        CHECK(lone_client{at, "guess"}.hears(soup_type::login_rejected));  // Which is logged,
+        CHECK(lone_client{at}.hears(soup_type::login_accepted));           // and holds nothing up.
+    }
+    facility.send(SIGTERM);
+    CHECK_MESSAGE(facility.rest_of_output().starts_with("commands "), "it says what it has done");
+    CHECK(facility.wait() == 0);
 }
 
 TEST_CASE("what an operator cannot mean is refused on the command line") {
