@@ -3,6 +3,8 @@
 // Questions from one loop to another, and routes: see admin_server.hpp.
 #include <exchange/management/admin_server.hpp>
 
+#include <exchange/management/write_within.hpp>
+
 #include <gyre/coro/launch.hpp>
 #include <gyre/http/router.hpp>
 #include <gyre/io/acceptor.hpp>
@@ -13,7 +15,6 @@
 #include <gyre/web/server.hpp>
 
 #include <csignal>
-#include <cstdio>
 #include <thread>
 #include <utility>
 
@@ -111,6 +112,15 @@ http::response silent() {
     return text(http::status::service_unavailable, "the process does not answer\n");
 }
 
+/// "127.0.0.1:7021", "[::1]" or "localhost:7021": whom a browser names that was sent here by no other name.
+[[nodiscard]] bool is_own_name(std::string_view host) {
+    const std::size_t bracket = host.find(']');
+    if (host.starts_with('[') && bracket != std::string_view::npos)
+        return gyre::ipv6::parse(host.substr(1, bracket - 1)).ok();
+    host = host.substr(0, host.find(':'));
+    return host == "localhost" || gyre::ipv4::parse(host).ok();
+}
+
 }  // namespace
 
 class admin_server::service {
@@ -132,6 +142,7 @@ public:
 
     gyre::io_result<> start() {
         if (const gyre::error failed = context_.status()) return failed;
+        routes_ = routes();
         auto listening = gyre::stream_acceptor::listen(context_, options_.at);
         if (listening.ok()) {
             gyre::stream_acceptor acceptor = listening.take();
@@ -162,8 +173,9 @@ private:
     }
 
     gyre::task<> serve(gyre::stream_acceptor acceptor) {
-        const auto [failed] =
-            co_await gyre::web::serve_http(std::move(acceptor), routes(), limits(options_));
+        const auto [failed] = co_await gyre::web::serve_http(
+            std::move(acceptor), [this](http::request& asked) { return guard(asked); },
+            limits(options_));
         if (failed && failed != gyre::errc::canceled) say_ended(failed);
     }
 
@@ -184,8 +196,19 @@ private:
     }
 
     void say_ended(gyre::error why) const {
-        std::fprintf(stderr, "the admin port at %s has ended: %s\n", at_.to_string().c_str(),
-                     why.message().c_str());
+        note_on_error_output("the admin port at " + at_.to_string() +
+                             " has ended: " + why.message() + '\n');
+    }
+
+    // Another site can point a name of its own to a port that is for this machine alone, and its page in a
+    // browser here could read the answers.
+    gyre::task<http::response> guard(http::request& asked) {
+        const bool is_own =
+            at_.kind() != gyre::endpoint::family::local && at_.address().is_loopback();
+        const auto host = asked.fields.find("host");
+        if (is_own && host && !is_own_name(*host))
+            co_return text(http::status::misdirected_request, "this host is not served here\n");
+        co_return co_await routes_(asked);
     }
 
     template <class Told>
@@ -257,6 +280,7 @@ private:
     admin_source& source_;
     admin_options options_;
     gyre::io_context context_;
+    http::handler routes_;
     shared_question<admin_report> reports_;
     shared_question<std::string> tasks_;
     gyre::endpoint at_;

@@ -154,11 +154,11 @@ def judge_strangers(facility: Facility, load_generator: str, verdicts: Verdicts)
         stdout=subprocess.PIPE,
         text=True,
     )
-    head = b"GET /status HTTP/1.1\r\nHost: here\r\n"
+    head = b"GET /status HTTP/1.1\r\nHost: localhost\r\n"
     # Half as many again as there are places: silent, slow with a request, and idle behind one.
     slow = [facility.say(each) for each in (b"", head[:25], head + b"\r\n") for _ in range(4)]
     for what, text, status in (
-        ("a long target", b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: here\r\n\r\n", 414),
+        ("a long target", b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 414),
         ("many fields", head + b"".join(b"f%d: x\r\n" % each for each in range(1000)) + b"\r\n", 431),
         ("a body", head + b"Content-Length: 999999999\r\n\r\n", 413),
         ("no HTTP", b"\x16\x03\x01\x00\xff\r\n\r\n", 400),

@@ -159,7 +159,7 @@ TEST_CASE("admin_server: what it does not know, and what is too much, is refused
     CHECK(asked(admin, "POST /status").status == 405);
     CHECK(asked(admin, "GET /" + std::string(100'000, 'x')).status / 100 == 4);
     const plain_connection long_body{admin.at().port()};
-    long_body.say("POST /status HTTP/1.1\r\nHost: here\r\nContent-Length: 1000000\r\n\r\n");
+    long_body.say("POST /status HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n");
     CHECK(answer_in(long_body.rest()).status == 413);
     const plain_connection noise{admin.at().port()};
     noise.say("\x16\x03\x01 no request at all\r\n\r\n");
@@ -254,9 +254,33 @@ TEST_CASE("admin_server: commands are taken where they may be given, and not fro
     CHECK(asked(admin, "POST /restart?child=a").status == 404);
     const plain_connection page{admin.at().port()};
     page.say(
-        "POST /replace?child=a HTTP/1.1\r\nHost: here\r\nOrigin: http://elsewhere\r\n"
+        "POST /replace?child=a HTTP/1.1\r\nHost: localhost\r\nOrigin: http://elsewhere\r\n"
         "Connection: close\r\n\r\n");
     CHECK(answer_in(page.rest()).status == 403);
     it.end();
     CHECK(it.commanded == "replace a+b;replace busy;replace nobody;replace ;");
+}
+
+TEST_CASE("admin_server: a name that another site has pointed here is not served") {
+    process it;
+    admin_options how = somewhere();
+    how.commands = true;
+    admin_server admin{it, how};
+    REQUIRE(admin.start().ok());
+    it.begin();
+    const auto status = [&admin](const std::string& request, const std::string& host) {
+        const plain_connection page{admin.at().port()};
+        page.say(request + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n");
+        return answer_in(page.rest()).status;
+    };
+    for (const char* each : {"localhost", "localhost:7021", "127.0.0.1:7021", "127.0.0.1", "[::1]",
+                             "[::1]:7021", "192.0.2.1:80"})
+        CHECK_MESSAGE(status("GET /status", each) == 200, each);
+    for (const char* each : {"elsewhere.example", "elsewhere.example:7021", "localhost.example",
+                             "127.0.0.1.example:7021", "[elsewhere]:7021", ""}) {
+        CHECK_MESSAGE(status("GET /status", each) == 421, each);
+        CHECK_MESSAGE(status("POST /replace?child=a", each) == 421, each);
+    }
+    it.end();
+    CHECK(it.commanded.empty());
 }

@@ -260,7 +260,7 @@ TEST_CASE("what strangers do to an admin port does not disturb who trades, nor w
     for (int each = 0; each < 4; ++each) {
         strangers.emplace_back(admin);
         strangers.emplace_back(admin).say("GET /status HTTP/1.1\r\nHost: ");
-        strangers.emplace_back(admin).say("GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n");
+        strangers.emplace_back(admin).say("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
     }
     CHECK(ask(admin, "GET /" + std::string(20'000, 'x')).status / 100 == 4);
     const plain_connection many_fields{admin};
@@ -269,7 +269,7 @@ TEST_CASE("what strangers do to an admin port does not disturb who trades, nor w
     many_fields.say(head + "\r\n");
     CHECK(answer_in(many_fields.rest()).status == 431);
     const plain_connection long_body{admin};
-    long_body.say("GET /status HTTP/1.1\r\nHost: here\r\nContent-Length: 999999999\r\n\r\n");
+    long_body.say("GET /status HTTP/1.1\r\nHost: localhost\r\nContent-Length: 999999999\r\n\r\n");
     CHECK(answer_in(long_body.rest()).status == 413);
     const plain_connection noise{admin};
     noise.say(std::string_view{"\x16\x03\x01\x00\xff\r\n\r\n", 9});

@@ -76,7 +76,7 @@ struct http_answer {
 /// @param  request  "GET /status"
 [[nodiscard]] inline http_answer ask(std::uint16_t port, const std::string& request) {
     const plain_connection it{port};
-    it.say(request + " HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n");
+    it.say(request + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     return answer_in(it.rest());
 }
 
