@@ -132,13 +132,13 @@ void book_recovery::on_page(const book_page& page, gyre::time_point now) {
         next_.instrument = instrument_id::none;
         return ask_later(now);
     }
-    pause_ = options_.again_after;
     if (!page.last) {
         const price_ticks worst = page.levels[page.count - 1U].price;
         next_.from = page.side == order_side::buy ? worst - 1 : worst + 1;
     } else if (page.side == order_side::buy) {
         begin_book(page.instrument, order_side::sell);
     } else {
+        pause_ = options_.again_after;  // Not before: a book may turn out too large at its end.
         next_.instrument = instrument_id::none;
     }
 }

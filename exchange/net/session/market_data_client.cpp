@@ -136,10 +136,8 @@ void market_data_client::operator()(const subscribe& it) noexcept {
         wanted_.size() >= host_.options().subscriptions_max)
         return refuse(subscription_refusal::too_many);
     if (all) {
-        wanted_.clear();
         all_ = it;
-        all_known_ = 0;
-        follow_all_new();
+        follow_all();
     } else {
         follow(*book, it);
     }
@@ -147,11 +145,23 @@ void market_data_client::operator()(const subscribe& it) noexcept {
     answer(subscribed{it.request, it.instrument, it.depth, it.book, it.trades, it.summary});
 }
 
-void market_data_client::follow(const market_book& what, const subscribe& how) {
+market_data_client::followed market_data_client::begun(const market_book& what,
+                                                       const subscribe& how) noexcept {
     followed made{how, market_updates::begin(what)};
     made.what.instrument = what.instrument();
-    if (followed* const before = find(what.instrument())) *before = made;
-    else wanted_.push_back(made);
+    return made;
+}
+
+void market_data_client::follow(const market_book& what, const subscribe& how) {
+    if (followed* const before = find(what.instrument())) *before = begun(what, how);
+    else wanted_.push_back(begun(what, how));
+}
+
+// Each is told anew. None is looked for: with many instruments that would take the time of all subscribers.
+void market_data_client::follow_all() {
+    wanted_.clear();
+    for (const market_book& each : host_.books().all()) wanted_.push_back(begun(each, *all_));
+    all_known_ = wanted_.size();
 }
 
 void market_data_client::follow_all_new() {

@@ -96,7 +96,9 @@ private:
     void let_in() noexcept;
     void reject(soup_reject why) noexcept;
     [[nodiscard]] followed* find(instrument_id which) noexcept;
+    [[nodiscard]] static followed begun(const market_book& what, const subscribe& how) noexcept;
     void follow(const market_book& what, const subscribe& how);
+    void follow_all();
     void follow_all_new();
     template <class Answer>
     void answer(const Answer& it) noexcept;

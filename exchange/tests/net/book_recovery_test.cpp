@@ -150,7 +150,9 @@ private:
 };
 
 struct listening {
-    explicit listening(const book_recovery_options& options = {}) : recovery{books, options} {}
+    explicit listening(const book_recovery_options& options = {},
+                       const market_books_options& limits = {})
+        : books{limits, false}, recovery{books, options} {}
 
     void hear(const bytes_of_message& message) { REQUIRE_FALSE(books.hear(at++, message)); }
     /// It joins at the message that comes next.
@@ -171,7 +173,7 @@ struct listening {
         FAIL("it asks for ever");
     }
 
-    market_books books{{}, false};
+    market_books books;
     book_recovery recovery;
     std::uint64_t at = 1;
     gyre::time_point now = begun;
@@ -313,6 +315,24 @@ TEST_CASE("a book that the exchange does not tell keeps no other one from being 
     CHECK(it.books.find(first)->book() != market_book::state::complete);
     CHECK(it.books.find(second)->book() == market_book::state::complete);
     CHECK(it.recovery.counts().refused > 2);
+}
+
+TEST_CASE("a book that is too large is asked for less and less often, though pages of it come") {
+    exchange_of_two truth;
+    for (price_ticks price = 1; price <= 9; ++price)
+        static_cast<void>(truth.set(first, order_side::buy, price, 1));
+    static_cast<void>(truth.set(second, order_side::buy, 5, 1));
+    listening it{{}, {.levels_max = 5}};
+    it.join_late(truth.next());
+    it.recovery.connect();
+    for (int turn = 0; turn < 1000; ++turn) {
+        it.now += 10ms;
+        it.ask_all(truth);
+    }
+    CHECK(it.books.find(first)->book() != market_book::state::complete);
+    CHECK(it.books.find(second)->book() == market_book::state::complete);
+    CHECK(truth.book_questions < 50);
+    CHECK(it.recovery.counts().in_vain > 5);
 }
 
 TEST_CASE("whatever is lost, late or cut off, books are the exchange's in the end") {

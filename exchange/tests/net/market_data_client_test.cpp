@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -232,6 +234,25 @@ TEST_CASE("market data: all instruments are those that come later as well") {
     it.read();
     CHECK(it.machine.subscriptions() == 0);
     CHECK(it.summary->instrument == instrument_id{3});
+}
+
+TEST_CASE("market data: to subscribe to all of very many takes no search among them") {
+    constexpr std::uint32_t many = 50'000;
+    market_books books{{.instruments_max = many, .changes_max = 16, .trades_max = 1}, true};
+    market_data_host host{distributor::opened(), books, begun};
+    host.begin_life("LIFE1", begun);
+    std::array<std::byte, message_bytes_of<phase_changed>> bytes{};
+    for (std::uint32_t each = 1; each <= many; ++each) {
+        encode(phase_changed{instrument_id{each}, market_phase::halted}, event_stamp{},
+               std::span{bytes});
+        REQUIRE_FALSE(books.hear(each, bytes));
+    }
+    connection it{host};
+    it.log_in("anyone", "");
+    const auto before = std::chrono::steady_clock::now();
+    for (int each = 0; each < 10; ++each) it.want(instrument_id::none);
+    CHECK(std::chrono::steady_clock::now() - before < 10s);
+    CHECK(it.machine.subscriptions() == many);
 }
 
 TEST_CASE("market data: who reads a byte at a time is told the same") {
