@@ -26,6 +26,7 @@ namespace http = gyre::http;
 namespace websocket = gyre::websocket;
 
 constexpr std::size_t answer_bytes_max = std::size_t{1} << 20;
+constexpr int answer_depth_max = 32;
 // What pages that do not read may leave, each: the newest state of a process takes the place of the last.
 constexpr std::size_t unread_bytes_max = std::size_t{4} << 20;
 constexpr std::size_t unread_messages_max = 128;
@@ -81,8 +82,14 @@ std::string process_message(std::string_view name, const std::string& status,
     using nlohmann::json;
     json made{{"message", "process"}, {"name", name}, {"reachable", false}};
     const auto add = [&made](const char* key, const std::string& from) {
-        json read = json::parse(from, nullptr, false);
-        if (!read.is_object()) return false;
+        // What is written again in full takes a part of the stack for each level.
+        bool too_deep = false;
+        const auto note_depth = [&too_deep](int depth, json::parse_event_t, json&) {
+            too_deep = too_deep || depth > answer_depth_max;
+            return !too_deep;
+        };
+        json read = json::parse(from, note_depth, false);
+        if (too_deep || !read.is_object()) return false;
         made[key] = std::move(read);
         return true;
     };

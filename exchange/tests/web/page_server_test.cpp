@@ -131,4 +131,8 @@ TEST_CASE("page_server: what an admin port says is passed on only if it is JSON"
     const json bad = json::parse(process_message("a", "</script>", ""));
     CHECK(bad["reachable"] == false);
     CHECK_FALSE(bad.contains("status"));
+    constexpr std::size_t deep = 500'000;
+    const std::string nested = R"({"a":)" + std::string(deep, '[') + std::string(deep, ']') + "}";
+    CHECK(json::parse(process_message("a", nested, nested)) ==
+          json::parse(process_message("a", "", "")));
 }
