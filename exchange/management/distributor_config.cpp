@@ -13,12 +13,43 @@
 namespace exchange {
 namespace {
 
+[[nodiscard]] bool is_inet(const gyre::endpoint& at) {
+    return at.kind() == gyre::endpoint::family::v4 || at.kind() == gyre::endpoint::family::v6;
+}
+
+/// Somebody else is there, so it has a port.
+void check_port_of(json_section& in, const char* key, const gyre::endpoint& at) {
+    if (is_inet(at) && at.port() == 0)
+        in.wrong(key, "expected an address with a port" + in.said(key));
+}
+
+/// What is sent to one place from another one leaves only within a family, and no error says so.
+void check_family(json_section& in, const char* key, const gyre::endpoint& from,
+                  const gyre::endpoint& to) {
+    if (is_inet(from) && is_inet(to) && from.kind() != to.kind())
+        in.wrong(key, "expected an address of the family of " + to.to_string() + in.said(key));
+}
+
+/// A group that was joined through no interface says nothing.
+void check_group(json_section& in, const char* key, const feed_listener_options& of) {
+    if (!is_inet(of.group)) return;
+    const bool is_group = of.group.address().is_multicast();
+    if (is_group) check_port_of(in, key, of.group);
+    if (is_group && of.interface.empty())
+        in.wrong("interface", "expected one, such as eth0, through which the group is joined");
+    if (!is_group && !of.interface.empty())
+        in.wrong("interface", "expected none, since \"from\" is no group" + in.said("interface"));
+}
+
 void read_source(json_section& in, feed_listener_options& into) {
     if (in.needs("from")) in.read_endpoint("from", into.group);
     in.read_string("interface", into.interface);
     if (in.needs("requests")) in.read_endpoint("requests", into.requests);
     if (in.needs("ask_from")) in.read_endpoint("ask_from", into.ask_from);
     in.read_milliseconds("dead_after_ms", into.receiver.dead_after);
+    check_group(in, "from", into);
+    check_port_of(in, "requests", into.requests);
+    check_family(in, "ask_from", into.ask_from, into.requests);
 }
 
 void read_redistribution(json_section& in, feed_relay_options& into) {
@@ -31,10 +62,13 @@ void read_redistribution(json_section& in, feed_relay_options& into) {
     // Listeners would believe that one life were both.
     if (into.out.group == into.source.group)
         in.wrong("to", "expected another place than that where the feed comes from");
+    check_port_of(in, "to", into.out.group);
+    check_family(in, "from", into.send_from, into.out.group);
 }
 
 void read_asked_exchange(json_section& in, order_entry_client_options& into) {
     if (in.needs("at")) in.read_endpoint("at", into.exchange);
+    check_port_of(in, "at", into.exchange);
     in.read_text("username", into.login.username);
 }
 

@@ -118,6 +118,29 @@ TEST_CASE("a distributor without a second group sends the feed nowhere") {
 TEST_CASE("what is wrong with a distributor's configuration is said with its place") {
     check_wrong([](json& it) { it.erase("feed"); }, "feed: is missing");
     check_wrong([](json& it) { it["feed"].erase("requests"); }, "feed.requests: is missing");
+    check_wrong([](json& it) { it["feed"].erase("interface"); }, "feed.interface: expected one");
+    check_wrong([](json& it) { it["feed"]["from"] = "127.0.0.1:7002"; },
+                "feed.interface: expected none");
+    check_wrong([](json& it) { it["feed"]["from"] = "239.1.2.3:0"; },
+                "feed.from: expected an address with a port");
+    check_wrong([](json& it) { it["feed"]["requests"] = "127.0.0.1:0"; },
+                "feed.requests: expected an address with a port");
+    check_wrong([](json& it) { it["feed"]["ask_from"] = "[::1]:0"; },
+                "feed.ask_from: expected an address of the family of 127.0.0.1:7003");
+    check_wrong(
+        [](json& it) {
+            it["redistribution"] = json::parse(R"({"to": "239.1.2.4:7043", "interface": "lo",
+                "from": "[::1]:0", "requests": "127.0.0.1:7044"})");
+        },
+        "redistribution.from: expected an address of the family of 239.1.2.4:7043");
+    check_wrong([](json& it) { it["exchange"]["at"] = "127.0.0.1:0"; },
+                "exchange.at: expected an address with a port");
+    check_wrong(
+        [](json& it) {
+            it["redistribution"] = json::parse(R"({"to": "239.1.2.4:0", "interface": "lo",
+                "from": "127.0.0.1:0", "requests": "127.0.0.1:7044"})");
+        },
+        "redistribution.to: expected an address with a port");
     check_wrong([](json& it) { it.erase("exchange"); }, "exchange: is missing");
     check_wrong([](json& it) { it["exchange"].erase("username"); }, "exchange.username");
     check_wrong([](json& it) { it["subscribers"]["at"] = "nowhere"; }, "subscribers.at");
