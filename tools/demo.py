@@ -202,9 +202,13 @@ class Exchange:
                 self._hear_event(json.loads(line))
 
     def _hear_event(self, event: dict) -> None:
-        if event.get("process") != "exchange_supervisor" or event.get("event") != "child_ended":
+        if event.get("process") != "exchange_supervisor":
             return
-        if event.get("was") != "draining":
+        if event.get("event") == "replacement_failed":
+            self.faults.append(f"{event['name']} could not be replaced ({event['how']})")
+        if event.get("event") != "child_ended":
+            return
+        if event.get("was") not in ("draining", "replaced"):
             self.faults.append(f"{event['name']} has died ({event['how']})")
         elif event.get("how") != "exited with 0":
             self.faults.append(f"{event['name']} has not ended well ({event['how']})")

@@ -140,6 +140,8 @@ class ExchangeTest(unittest.TestCase):
             ("ready", "exited with 0", ["gateway has died (exited with 0)"]),
             ("draining", "exited with 1", ["gateway has not ended well (exited with 1)"]),
             ("draining", "exited with 0", []),
+            ("replaced", "exited with 0", []),
+            ("replaced", "killed by SIGKILL", ["gateway has not ended well (killed by SIGKILL)"]),
         ):
             with self.subTest(was=was, how=how):
                 event = {"process": "exchange_supervisor", "event": "child_ended", "name": "gateway",
@@ -148,6 +150,14 @@ class ExchangeTest(unittest.TestCase):
                 exchange = self.started(f"cat {self.folder}/event; exit 0")
                 exchange.end()
                 self.assertEqual(exchange.faults, faults)
+
+    def test_a_replacement_that_failed_is_a_fault(self):
+        event = {"process": "exchange_supervisor", "event": "replacement_failed", "name": "gateway",
+                 "how": "exited with 1"}
+        (self.folder / "event").write_text(json.dumps(event), encoding="utf-8")
+        exchange = self.started(f"cat {self.folder}/event; exit 0")
+        exchange.end()
+        self.assertEqual(exchange.faults, ["gateway could not be replaced (exited with 1)"])
 
 
 class ProgramTest(unittest.TestCase):
