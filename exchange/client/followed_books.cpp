@@ -42,7 +42,7 @@ told_step followed_books::hear(const book_delta& it) {
     if (market == nullptr) return told_step::unknown;
     if (!market->has_book_ || market->paging_ || it.previous != market->state_)
         return give_up(*market, told_step::broken);
-    // One that was cut short is told anew, with all that has changed by then.
+    // What was put aside may be of one whose end never came.
     if (market->waiting_state_ != it.state) market->waiting_.clear();
     market->waiting_state_ = it.state;
     if (!put_aside(*market, std::span{it.levels}.first(it.count)))

@@ -107,6 +107,8 @@ public:
     void finish(soup_ending why) noexcept override {
         if (std::exchange(finished_, true) || failed_) return;
         if (engine_.established()) static_cast<void>(engine_.end_writing());
+        else if (why == soup_ending::none)
+            failures_->note(peer_, "no handshake: the peer has left");
         else failures_->note(peer_, std::string{"no handshake: "}.append(describe(why)));
     }
 

@@ -93,7 +93,7 @@ TEST_CASE("followed books: what is told in pages shows when it is whole") {
     part.last = false;
     CHECK(all.hear(part) == told_step::nothing);
     CHECK(prices(it) == "100 | 101");
-    // It was cut short, and is told anew as it is by then: what was put aside is not of that.
+    // Its end never comes: what was put aside is not of the next one.
     CHECK(all.hear(change(2, 6, {ask(102)})) == told_step::changed);
     CHECK(prices(it) == "100 | 101 102");
     CHECK(all.hear(change(6, 7, {bid(99)})) == told_step::changed);

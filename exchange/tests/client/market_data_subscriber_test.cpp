@@ -239,11 +239,14 @@ TEST_CASE("market data subscriber: a program that is slow is told less, and the 
         // No more waits than may, whatever it was told.
         std::size_t waited = 0;
         std::uint64_t trades = 0;
+        std::size_t books = 0;
         market_news told;
         while (c.try_next(told)) {
             ++waited;
             if (told.as<market_trade>() != nullptr) ++trades;
+            if (told.as<book_changed>() != nullptr) ++books;
         }
+        CHECK(books <= 1);
         CHECK(waited <= 4 + told_trades_max + 16);
         while (trades < 300) {
             const auto got = co_await c.next();
@@ -304,6 +307,49 @@ TEST_CASE(
         static_cast<void>(co_await hear<session_over>(c));
         co_await who->leave();
     });
+}
+
+TEST_CASE(
+    "market data subscriber: a distributor that begins anew is asked until it knows the market") {
+    distributors::setting how;
+    how.distributor.exchange.login.password = "guess";  // So it knows what it hears, and no more.
+    distributors::hold(
+        [](scene& it) -> task<> {
+            it.begin_distributor();
+            two_who_trade who{it};
+            co_await who.in();
+            market_data_subscriber c = subscriber_of(it.on, options_of(it));
+            static_cast<void>(co_await hear<logged_in>(c));
+            who.buy(100, 5);
+            co_await it.until([&] { return it.distributor->books.find(the_market) != nullptr; });
+            REQUIRE(c.subscribe({the_market, 0, true, true, true}).ok());
+            static_cast<void>(co_await hear<subscription_granted>(c));
+
+            it.how.distributor.doors.tcp = it.distributor->it.tcp();
+            const gyre::endpoint feed = it.distributor->it.source();
+            it.distributor->it.stop();
+            co_await it.until([&] { return it.distributor->it.idle(); });
+            it.distributor.emplace(it.on, it.how, feed);
+            it.distributor->it.ask(it.lives.back().facility.feed_requests(), it.order_entry);
+            static_cast<void>(co_await hear<connection_lost>(c));
+            static_cast<void>(co_await hear<logged_in>(c));
+            // It answers in order: when this one is denied, the other one was.
+            REQUIRE(c.subscribe({instrument_id{999}, 0, true, true, true}).ok());
+            const subscription_denied denied = co_await hear<subscription_denied>(c);
+            CHECK(denied.instrument == instrument_id{999});
+            CHECK(it.distributor->books.find(the_market) == nullptr);
+            who.buy(101, 5);
+            for (bool told = false; !told;) {
+                const auto got = co_await c.next();
+                REQUIRE(got.ok());
+                CHECK(got.value().as<subscription_denied>() == nullptr);
+                told = got.value().as<summary_changed>() != nullptr;
+            }
+            c.stop();
+            static_cast<void>(co_await hear<session_over>(c));
+            co_await who.leave();
+        },
+        how);
 }
 
 TEST_CASE(

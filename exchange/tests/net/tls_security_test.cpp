@@ -208,3 +208,15 @@ TEST_CASE("tls security: bytes that are none of it fail, with a reason and witho
     CHECK_FALSE(ends.server->refused());
     CHECK(reasons.size() == 2);
 }
+
+TEST_CASE("tls security: a peer that leaves within the handshake is told of") {
+    const tls_pair_of_settings with;
+    std::string reason;
+    with.to_serve->report_failures(
+        [&](const gyre::endpoint&, std::string_view told) { reason = told; });
+    const std::unique_ptr<secure_channel> server = with.to_serve->open({false, tls_peer});
+    server->finish(soup_ending::none);
+    CHECK(reason == "no handshake: the peer has left");
+    CHECK_FALSE(server->open());
+    CHECK(server->output().empty());
+}

@@ -11,7 +11,7 @@
 #include <support/scratch_directory.hpp>
 
 #include <csignal>
-#include <deque>
+#include <filesystem>
 #include <optional>
 #include <random>
 #include <string>
@@ -48,6 +48,8 @@ public:
         const gyre::tls::identity it = authority.issue(wish);
         chain = folder_.put("chain.pem", it.certificates);
         key = folder_.put("key.pem", it.private_key);
+        std::filesystem::permissions(
+            key, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
         trusted = folder_.put(name + ".pem", authority.certificate());
     }
     [[nodiscard]] nlohmann::json section() const {
@@ -168,8 +170,8 @@ enter_order order_of(order_side side, price_ticks price, contracts quantity) {
 }
 
 /// Alice bids, and Bob takes it.
-task<> trade(gyre::io_context& on, const secured_program& gateway, client_transport by,
-             const client_tls& tls, price_ticks price) {
+task<> trade_once(gyre::io_context& on, const secured_program& gateway, client_transport by,
+                  client_tls tls, price_ticks price) {
     exchange_client a = secured_client(on, gateway, "alice", by, tls);
     exchange_client b = secured_client(on, gateway, "bob", by, tls);
     static_cast<void>(co_await hear<caught_up>(a));
@@ -241,7 +243,7 @@ TEST_CASE(
                                       client_transport::websocket_json}) {
         ++price;
         run([&](gyre::io_context& on) {
-            return trade(on, gateway, by, trusting(files.trusted), price);
+            return trade_once(on, gateway, by, trusting(files.trusted), price);
         });
         const std::string told = "1: traded 5 at " + std::to_string(price);
         CHECK(line_with(binary, "traded") == told);
