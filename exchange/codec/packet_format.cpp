@@ -18,10 +18,12 @@ constexpr std::size_t json_page_bytes_max = 32 * 1024;
 
 }  // namespace
 
-packet_format::packet_format(session_format format, soup_end we, std::size_t payload_bytes_max)
+packet_format::packet_format(session_format format, soup_end we, std::size_t payload_bytes_max,
+                             said_texts* said)
     : format_{format},
       we_{we},
       payload_bytes_max_{payload_bytes_max},
+      said_{said},
       decoded_(format == session_format::json ? payload_bytes_max : 0) {}
 
 std::size_t packet_format::message_bytes_max() const noexcept {
@@ -64,9 +66,17 @@ std::optional<std::size_t> packet_format::write(std::span<const std::byte> packe
     const soup_packet it{static_cast<soup_type>(packet[2]), packet.subspan(soup_header_bytes)};
     if (it.type == soup_type::login_accepted)
         next_out_ = parse_soup_acceptance(it.payload).fields.sequence;
+    const bool alike = said_ != nullptr && it.type == soup_type::unsequenced;  // For all.
+    if (alike) {
+        const std::span<const std::byte> text = said_->find(packet);
+        if (text.size() > into.size()) return std::nullopt;
+        std::ranges::copy(text, into.begin());
+        if (!text.empty()) return text.size();
+    }
     json_writer to{into};
     if (!write_json_packet(to, it, next_out_) || to.full()) return std::nullopt;
     if (it.type == soup_type::sequenced) ++next_out_;
+    if (alike) said_->keep(packet, into.first(to.size()));
     return to.size();
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <exchange/codec/json_packet.hpp>
+#include <exchange/codec/said_texts.hpp>
 #include <exchange/codec/soup_framer.hpp>
 #include <exchange/codec/soup_packet.hpp>
 
@@ -30,7 +31,9 @@ enum class session_format : std::uint8_t {
 /// Cost:     Of JSON, memory for a packet at construction.
 class packet_format {
 public:
-    packet_format(session_format format, soup_end we, std::size_t payload_bytes_max);
+    /// @param  said  Where texts are kept that others are told as well. Borrowed, or null.
+    packet_format(session_format format, soup_end we, std::size_t payload_bytes_max,
+                  said_texts* said = nullptr);
 
     /// Most bytes of a message that the peer may send.
     [[nodiscard]] std::size_t message_bytes_max() const noexcept;
@@ -63,6 +66,7 @@ private:
     session_format format_;
     soup_end we_;
     std::size_t payload_bytes_max_;
+    said_texts* said_;
     std::vector<std::byte> decoded_;  // Of JSON: the packet that was read last.
     std::uint64_t next_in_ = 0;       // Of a client: the number of the message that is due.
     std::uint64_t next_out_ = 0;      // Of a server: that of the next one in its stream.

@@ -23,6 +23,8 @@ struct client_doors_options {
     websocket_options websockets{};
     std::shared_ptr<channel_security>
         security{};  ///< Of all connections; null: nothing secures them.
+    /// Where texts are kept that many clients are told alike; null: nowhere.
+    std::shared_ptr<said_texts> said{};
     /// Of what is written to a client, so many bytes wait in the kernel (SO_SNDBUF, which Linux doubles); 0:
     /// as many as the system likes, which grows to megabytes for a client that reads late.
     int kernel_send_bytes = 0;
@@ -32,7 +34,7 @@ struct client_doors_options {
         nullptr;  ///< For doors that are among these. Borrowed, or null.
 
     [[nodiscard]] transport_options transports() const {
-        return {.framing = framing, .websocket = websockets, .security = security};
+        return {.framing = framing, .websocket = websockets, .said = said, .security = security};
     }
 };
 

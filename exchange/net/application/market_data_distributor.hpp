@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -77,7 +78,7 @@ public:
           pause_{context},
           recovery_{books, options.recovery},
           asking_{context, recovery_, options.exchange},
-          doors_{context, host, options.doors} {
+          doors_{context, host, with_texts(options.doors)} {
         feed_handler& heard_by = *this;
         if (is_relay()) relay_.emplace(context, options.feed, &heard_by);
         else listener_.emplace(context, options.feed.source, heard_by);
@@ -169,6 +170,12 @@ public:
     }
 
 private:
+    /// What one subscriber is told in JSON, others are as well.
+    [[nodiscard]] static client_doors_options with_texts(client_doors_options doors) {
+        if (doors.said == nullptr) doors.said = std::make_shared<said_texts>();
+        return doors;
+    }
+
     void begin(task what) {
         ++tasks_;
         X::launch(context_, count(std::move(what)));

@@ -56,7 +56,7 @@ gyre::endpoint beast_packets::peer() const noexcept {
 
 void beast_packets::agree(session_format format) {
     at_->opening.reset();
-    at_->format.emplace(format, at_->end, options_.framing.payload_bytes_max);
+    at_->format.emplace(format, at_->end, options_.framing.payload_bytes_max, options_.said.get());
     at_->socket.read_message_max(at_->format->message_bytes_max());
     if (at_->format->is_text()) at_->socket.text(true);
     else at_->socket.binary(true);

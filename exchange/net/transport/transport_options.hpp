@@ -4,6 +4,7 @@
 #pragma once
 
 #include <exchange/codec/packet_format.hpp>
+#include <exchange/codec/said_texts.hpp>
 #include <exchange/codec/soup_framer.hpp>
 
 #include <cstddef>
@@ -33,6 +34,7 @@ class channel_security;
 struct transport_options {
     soup_framer_options framing{};
     websocket_options websocket{};
+    std::shared_ptr<said_texts> said{};  ///< Where many clients are told alike; else null.
     std::shared_ptr<channel_security>
         security{};  ///< What secures connections; null: nothing does.
 };

@@ -81,7 +81,7 @@ void websocket_channel::open() noexcept {
     opening_.reset();
     phase_ = come_to.what == kind::open ? phase::open : phase::refused;
     if (phase_ == phase::refused) return;
-    format_.emplace(come_to.format, we_, options_.framing.payload_bytes_max);
+    format_.emplace(come_to.format, we_, options_.framing.payload_bytes_max, options_.said.get());
     ws::parse_limits limits;
     limits.message_bytes_max = limits.frame_bytes_max = format_->message_bytes_max();
     parser_.emplace(role_of(we_), limits, ws::frame_parser::deflate::refused);

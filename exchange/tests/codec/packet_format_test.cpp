@@ -60,6 +60,25 @@ TEST_CASE("packet format: a server counts its stream from where the login is acc
     CHECK(written(it, '?', "") == "nothing");
 }
 
+TEST_CASE("packet format: what many are told is put into words once, but for numbers of streams") {
+    said_texts said;
+    packet_format first{session_format::json, soup_end::server, 256, &said};
+    packet_format second{session_format::json, soup_end::server, 256, &said};
+    packet_format alone{session_format::json, soup_end::server, 256};
+    const std::string text = written(alone, 'U', a_message());
+    CHECK(written(first, 'U', a_message()) == text);
+    const bytes packet = framed('U', a_message());
+    CHECK(text_of(said.find(packet)) == text);
+    said.keep(packet, bytes_of("as it was said before"));
+    CHECK(written(second, 'U', a_message()) == "as it was said before");
+    CHECK(written(second, 'U', a_message(), 10) == "nothing");
+
+    static_cast<void>(written(first, 'A', text_of(format_soup_acceptance({"DAY", 41}))));
+    static_cast<void>(written(second, 'A', text_of(format_soup_acceptance({"DAY", 7}))));
+    CHECK(written(first, 'S', a_message()).find(R"("sequence":"41")") != std::string::npos);
+    CHECK(written(second, 'S', a_message()).find(R"("sequence":"7")") != std::string::npos);
+}
+
 TEST_CASE("packet format: a problem of a client's is answered, one of a server's is the end") {
     packet_format server{session_format::json, soup_end::server, 256};
     const auto asked = server.read(bytes_of("[]"));
