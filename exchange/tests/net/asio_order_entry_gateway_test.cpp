@@ -52,3 +52,10 @@ TEST_CASE("asio gateway: the day ends in order") { laws::the_day_ends_in_order()
 TEST_CASE("asio gateway: a thousand clients trade over one link") {
     laws::a_thousand_clients_trade_over_one_link();
 }
+
+TEST_CASE("asio tls gateway: clients trade, and a peer that stops in the handshake is cut") {
+    const speaking_tls secured;
+    laws::trades_are_told_to_both();
+    laws::a_gateway_that_is_started_again_loses_and_doubles_nothing();
+    laws::who_stops_in_the_handshake_is_cut_and_it_is_told_why();
+}

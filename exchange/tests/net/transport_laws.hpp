@@ -108,6 +108,8 @@ struct transport_law : law<Side> {
             X::launch(on, finish_and_tell(ends.server, soup_ending::session_ended, finished));
             co_await ends.client.hear_the_end();
             CHECK(ends.client.heard == packets_in(all));
+            // Where it is secured, an end that nobody has said is another one's doing.
+            CHECK((spoken_security() == nullptr || ends.client.transport.ended()));
             co_await ends.client.leave();
             static_cast<void>(co_await finished.wait());
             co_await ends.server.leave();
