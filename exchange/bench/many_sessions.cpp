@@ -7,6 +7,8 @@
 #include <exchange/bench/loopback.hpp>
 #include <exchange/bench/session_client.hpp>
 
+#include <lab/kit/descriptor_limit.hpp>
+
 #include <gyre/sync/sleep.hpp>
 
 #include <algorithm>
@@ -14,8 +16,6 @@
 #include <cstdio>
 #include <memory>
 #include <string_view>
-
-#include <sys/resource.h>
 
 using namespace exchange;
 using namespace exchange::bench;
@@ -168,10 +168,7 @@ int main(int count, char** arguments) {
     how.trading = std::min(how.trading, how.sessions);
     for (std::size_t each = 1; each <= how.sessions; ++each)
         how.facility.users.push_back({"u" + std::to_string(each), static_cast<unsigned>(each)});
-    rlimit limit{};
-    ::getrlimit(RLIMIT_NOFILE, &limit);
-    limit.rlim_cur = limit.rlim_max;
-    ::setrlimit(RLIMIT_NOFILE, &limit);
+    lab::raise_descriptor_limit();
     stay_on_processor(0);
     gyre::io_context context;
     many_sessions run{context, how};

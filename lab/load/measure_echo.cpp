@@ -3,10 +3,10 @@
 // Puts a server and its load on cores of their own, and reads the server's costs from outside.
 #include <lab/load/measure_echo.hpp>
 
+#include <lab/kit/descriptor_limit.hpp>
 #include <lab/kit/fail.hpp>
 
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -14,14 +14,6 @@
 
 namespace lab {
 namespace {
-
-// A thousand connections and more need more descriptors than shells usually allow.
-void raise_descriptor_limit() {
-    rlimit limit{};
-    require(::getrlimit(RLIMIT_NOFILE, &limit) == 0, "echo: getrlimit");
-    limit.rlim_cur = limit.rlim_max;
-    require(::setrlimit(RLIMIT_NOFILE, &limit) == 0, "echo: setrlimit");
-}
 
 double resident_megabytes(pid_t process) {
     std::ifstream file{"/proc/" + std::to_string(process) + "/statm"};

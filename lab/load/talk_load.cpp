@@ -8,13 +8,12 @@
 // Each line of standard input is a request and is answered by a line of JSON: `open` opens the connections
 // that stay, `play MILLISECONDS` plays a phase and tells what was exchanged. Between two requests it is
 // silent, so that the server's costs can be read. At the end of standard input it ends with 0.
+#include <lab/kit/descriptor_limit.hpp>
 #include <lab/kit/fail.hpp>
 #include <lab/kit/kernel_counts.hpp>
 #include <lab/load/talk.hpp>
 
 #include <nlohmann/json.hpp>
-
-#include <sys/resource.h>
 
 #include <chrono>
 #include <cstdio>
@@ -42,13 +41,6 @@ lab::talk_case parse_case(std::string_view text) {
     lab::require(what.connections > 0 && what.at_once > 0,
                  "lab_talk_load: connections and at_once are more than 0");
     return what;
-}
-
-void raise_descriptor_limit() {
-    rlimit limit{};
-    lab::require(::getrlimit(RLIMIT_NOFILE, &limit) == 0, "load: getrlimit");
-    limit.rlim_cur = limit.rlim_max;
-    lab::require(::setrlimit(RLIMIT_NOFILE, &limit) == 0, "load: setrlimit");
 }
 
 json report_of(const lab::phase& of, lab::phase::clock::duration wall,
@@ -110,7 +102,7 @@ int main(int count, char** arguments) {
         std::fputs("usage: lab_talk_load --port P --case JSON\n", stderr);
         return 2;
     }
-    raise_descriptor_limit();
+    lab::raise_descriptor_limit();
     const gyre::endpoint server{gyre::ipv4::loopback(), static_cast<std::uint16_t>(port)};
     return gyre::run(obey(lab::make_talk(parse_case(text), server)));
 }
