@@ -105,8 +105,13 @@ std::vector<cell> those_called(std::initializer_list<std::string_view> names,
 
 std::vector<cell> jitter_for(std::uint32_t seconds) {
     constexpr std::uint32_t rate = 20'000;
-    return {
-        {scenario_name::ioc_without_execution, book_state::filled, rate, seconds * rate, rate / 2}};
+    // A pause of the host is what is looked for, so it spoils nothing.
+    return {{.which = scenario_name::ioc_without_execution,
+             .state = book_state::filled,
+             .rate_per_second = rate,
+             .events = seconds * rate,
+             .warm_up_events = rate / 2,
+             .kept_share = 0.9}};
 }
 
 }  // namespace

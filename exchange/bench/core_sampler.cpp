@@ -29,19 +29,29 @@ clockid_t processor_clock_of(pid_t thread) noexcept {
     return static_cast<clockid_t>((~static_cast<unsigned>(thread) << 3) | per_thread_and_scheduled);
 }
 
-std::vector<clockid_t> clocks_of_other_threads() {
-    std::vector<clockid_t> made;
+}  // namespace
+
+thread_clocks thread_clocks::of_others() {
+    thread_clocks made;
     for (const auto& each : std::filesystem::directory_iterator{"/proc/self/task"}) {
         const pid_t thread = std::stoi(each.path().filename().string());
-        if (thread != ::gettid()) made.push_back(processor_clock_of(thread));
+        if (thread != ::gettid()) made.clocks_.push_back(processor_clock_of(thread));
     }
     return made;
 }
 
-}  // namespace
+duration thread_clocks::spent() const noexcept {
+    duration all{};
+    for (const clockid_t each : clocks_) {
+        timespec spent{};
+        if (::clock_gettime(each, &spent) != 0) continue;
+        all += std::chrono::seconds{spent.tv_sec} + std::chrono::nanoseconds{spent.tv_nsec};
+    }
+    return all;
+}
 
 core_sampler::core_sampler(int processor, beside what) {
-    if (what == beside::measured) measured_ = clocks_of_other_threads();
+    if (what == beside::measured) measured_ = thread_clocks::of_others();
     gaps_.resize(gaps_max);  // Touched now, and not when there is something to see.
     gaps_.clear();
     thread_ = std::thread{[this, processor, what] { run(processor, what == beside::measured); }};
@@ -53,26 +63,16 @@ void core_sampler::stop() {
     if (thread_.joinable()) thread_.join();
 }
 
-duration core_sampler::spent_by_measured() const noexcept {
-    duration all{};
-    for (const clockid_t each : measured_) {
-        timespec spent{};
-        if (::clock_gettime(each, &spent) != 0) continue;  // It has ended.
-        all += std::chrono::seconds{spent.tv_sec} + std::chrono::nanoseconds{spent.tv_nsec};
-    }
-    return all;
-}
-
 void core_sampler::run(int processor, bool gives_way) {
     stay_on_processor(processor);
     // What is spent on looking at other clocks is no gap.
     constexpr int tries = 64;
     const time_point begin = clock_now();
-    for (int each = 0; each < tries; ++each) static_cast<void>(spent_by_measured());
+    for (int each = 0; each < tries; ++each) static_cast<void>(measured_.spent());
     const duration gap_min =
         std::max<duration>(std::chrono::microseconds{2}, (clock_now() - begin) * 3 / tries);
 
-    duration spent = spent_by_measured();
+    duration spent = measured_.spent();
     const time_point first = clock_now();
     time_point last = first;
     looking_.count_down();
@@ -83,7 +83,7 @@ void core_sampler::run(int processor, bool gives_way) {
         over = stopped_.load(std::memory_order_relaxed);  // What came before it is seen.
         const time_point now = clock_now();
         if (now - last >= gap_min && gaps_.size() < gaps_max) {
-            const duration spent_now = spent_by_measured();
+            const duration spent_now = measured_.spent();
             gaps_.push_back({last, now, spent_now - spent});
             spent = spent_now;
         }

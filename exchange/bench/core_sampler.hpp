@@ -18,6 +18,20 @@
 
 namespace exchange::bench {
 
+/// The processor time of threads.
+class thread_clocks {
+public:
+    thread_clocks() = default;
+    /// All that this process has now, but the calling one.
+    [[nodiscard]] static thread_clocks of_others();
+
+    /// Of one that has ended, nothing.
+    [[nodiscard]] gyre::duration spent() const noexcept;
+
+private:
+    std::vector<clockid_t> clocks_;
+};
+
 /// Samples from construction to `stop`.
 ///
 /// Cost:  a core, as far as no other thread wants it; 24 bytes for each gap.
@@ -45,9 +59,8 @@ private:
     static constexpr std::size_t gaps_max = std::size_t{1} << 21;
 
     void run(int processor, bool gives_way);
-    [[nodiscard]] gyre::duration spent_by_measured() const noexcept;
 
-    std::vector<clockid_t> measured_;  // The processor time of each thread.
+    thread_clocks measured_;
     std::vector<core_gap> gaps_;
     gyre::duration sampled_{};
     std::latch looking_{1};

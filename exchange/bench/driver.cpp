@@ -61,6 +61,7 @@ void add_costs(metric_list& to, const cell_result& result, const thread_costs& c
     const auto add = [&](const char* metric, std::uint64_t count, std::uint64_t among) {
         to.add(metric, "1/op", "lower", static_cast<double>(count) / static_cast<double>(among));
     };
+    to.add("cpu", "ns/op", "lower", result.processor_ns);
     add("allocations", costs.allocations(), measured_messages);
     if (costs.system_calls()) add("system_calls", *costs.system_calls(), measured_messages);
     add("receptions", result.receptions, result.inbound);
@@ -92,7 +93,7 @@ void add_floor(metric_list& to, const noise_floor& it) {
     to.add("gaps_10us", "1/s", "lower", it.above_10us);
     to.add("gaps_100us", "1/s", "lower", it.above_100us);
     to.add("gaps_1ms", "1/s", "lower", it.above_1ms);
-    to.add("gap_longest", "us", "lower", static_cast<double>(it.longest.count()) / 1e3);
+    to.add("gap_longest", "ms", "lower", static_cast<double>(it.longest.count()) / 1e6);
     to.add("lost", "%", "lower", 100 * it.lost);
 }
 

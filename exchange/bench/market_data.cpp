@@ -13,9 +13,9 @@
 #include <exchange/bench/session_client.hpp>
 #include <exchange/net/transport/websocket_packets.hpp>
 
-#include <CLI/CLI.hpp>
+#include <lab/kit/descriptor_limit.hpp>
 
-#include <sys/resource.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <array>
@@ -118,7 +118,7 @@ public:
         stay_on_processor(cores_.load);
         login_trader();
         // The instrument is known once it was spoken of.
-        for (std::size_t each = 0; each < orders_kept; ++each) trade(clock_now());
+        for (std::size_t each = 0; each < of_order_.size(); ++each) trade(clock_now());
         wait_until([this] { return trader_->is_settled(); }, "an order was not answered");
         login_subscribers();
     }
@@ -167,7 +167,6 @@ public:
     }
 
 private:
-    static constexpr std::size_t orders_kept = 32;
     static constexpr std::size_t logins_under_way = 128;
     static constexpr auto patience = 10s;
 
@@ -235,13 +234,13 @@ private:
         order.price = due_.note(sent_, due);
         order.quantity = 1;
         lab::require(trader_->send(order), "an order has no room");
-        if (sent_ >= orders_kept) {
-            const cancel_order oldest{session_id::none,
-                                      client_sequence::none,
-                                      {order_id::none, of_order_[sent_ % orders_kept]}};
+        client_sequence& place = of_order_[sent_ % of_order_.size()];
+        if (sent_ >= of_order_.size()) {
+            const cancel_order oldest{
+                session_id::none, client_sequence::none, {order_id::none, place}};
             lab::require(trader_->send(oldest), "an order has no room");
         }
-        of_order_[sent_ % orders_kept] = mine;
+        place = mine;
         ++sent_;
     }
 
@@ -271,7 +270,9 @@ private:
     told_levels told_{due_, {}};
     std::unique_ptr<session_client> trader_;
     std::vector<std::unique_ptr<bench_subscriber>> all_;
-    std::array<client_sequence, orders_kept> of_order_{};
+    /// Of the orders that stand: half a second's, so that a level outlives a pause of the host.
+    std::vector<client_sequence> of_order_ =
+        std::vector<client_sequence>(std::max(32U, cell_.rate / 2));
     std::uint64_t sent_ = 0;
 };
 
@@ -328,10 +329,7 @@ int drive(int count, char** values) {
         print_list(given);
         return 0;
     }
-    rlimit limit{};
-    ::getrlimit(RLIMIT_NOFILE, &limit);
-    limit.rlim_cur = limit.rlim_max;
-    ::setrlimit(RLIMIT_NOFILE, &limit);
+    lab::raise_descriptor_limit();
     std::puts(report_of(given).dump().c_str());
     return 0;
 }

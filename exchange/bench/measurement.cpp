@@ -152,11 +152,14 @@ cell_result measure(facility_under_test& facility, const cell& which,
     target.first_command = host->counts().commands + 1;
     target.first_of_feed = host->feed().messages().next_sequence();
     target.endpoints = facility.start({*host, spans, feed.address(), options.facility_processor});
+    const thread_clocks served = thread_clocks::of_others();
+    const duration spent_before = served.spent();
     std::optional<core_sampler> sampler;
     if (options.samples_core)
         sampler.emplace(options.facility_processor, core_sampler::beside::measured);
     const scenario_result played = bench::play(which, play, feed, target);
     const bool all_left = played.fault.empty() && derived.wait_for_end();
+    const duration spent = served.spent() - spent_before;
     if (sampler) sampler->stop();
     facility.stop();
 
@@ -173,6 +176,7 @@ cell_result measure(facility_under_test& facility, const cell& which,
     add_latencies(result, played, spans, which.warm_up_events);
     add_rates(result, played, which, which.warm_up_events);
     if (sampler) add_samples(result, played, *sampler, which.warm_up_events);
+    result.processor_ns = static_cast<double>(spent.count()) / static_cast<double>(result.inbound);
     result.receptions = spans.receptions();
     result.flushes = spans.flushes();
     result.datagrams = played.datagrams;

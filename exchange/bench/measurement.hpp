@@ -45,7 +45,8 @@ struct cell_result {
     double orders_per_second = 0;    ///< Inbound messages, by the clock of the client.
     bool saturated = false;  ///< It did not keep the cell's share of the rate that was asked for.
 
-    noise_floor host;                    ///< Of the facility's core, if it was looked at.
+    double processor_ns = 0;  ///< Of the facility, its gateway included, per inbound message.
+    noise_floor host;         ///< Of the facility's core, if it was looked at.
     std::vector<explained_delay> worst;  ///< To the client's last message; likewise.
 
     std::uint64_t inbound = 0;     ///< Messages, the warm-up included.

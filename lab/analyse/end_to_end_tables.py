@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 import numpy
+from analyse import exchange_tables
 from analyse.frame import Run
 from analyse.tables import Cell, Row, Table, format_estimate, format_ratio, format_value, table_of_cases
 
@@ -66,7 +67,7 @@ JITTER = {
 }
 NOISE = {
     "gaps_10us": "gaps of 10 μs and more, per second", "gaps_100us": "of 100 μs and more, per second",
-    "gaps_1ms": "of 1 ms and more, per second", "gap_longest": "the longest, μs", "lost": "time lost, %",
+    "gaps_1ms": "of 1 ms and more, per second", "gap_longest": "the longest, ms", "lost": "time lost, %",
 }
 QUANTILES_OF_SECOND = 4  # Of a second the driver writes p50, p99, p99.9, p99.99, and the maximum.
 CAUSES = {"host": "host", "turn": "loop turn", "kernel": "kernel"}
@@ -78,7 +79,7 @@ def jitter(run: Run) -> list[Table]:
     tables = []
     for case in run.cases(JITTER_SUITE):
         tables += [by_second(run, case), noise(run, case), worst(run, case)]
-    cases = {each: run.described(JITTER_SUITE, each)["title"] for each in run.cases(JITTER_SUITE)}
+    cases = {each.name: each.label for each in exchange_tables.cases_of(run, JITTER_SUITE)}
     return [*(table_of_cases(run, JITTER_SUITE, title, "Case", cases, metric)
               for metric, title in JITTER.items()), *tables]
 
@@ -106,7 +107,6 @@ def noise(run: Run, case: str) -> Table:
     rows = []
     for metric, label in NOISE.items():
         found = [run.row(JITTER_SUITE, case, metric, each) for each in columns]
-        # What grew beyond all measure with a rate that was not kept is no row.
         rows.append(Row(label, [Cell(format_value(each.value, each.unit) if each else "-")
                                 for each in found]))
     return Table(f"{case}: when the core was away for other reasons than what is measured", "Gaps", columns,

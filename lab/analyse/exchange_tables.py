@@ -56,6 +56,7 @@ OVERVIEWS = {
 }
 
 COSTS = {
+    "cpu": "Processor time of the facility, its gateway included, per inbound message, ns",
     "system_calls": "System calls of the facility per inbound message",
     "allocations": "Allocations of the facility per inbound message",
     "receptions": "Reads that brought messages, per inbound message",

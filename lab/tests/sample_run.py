@@ -180,8 +180,9 @@ class Maker:
                         "worst_second_p99.9": ("us", "lower", 700.0),
                         "saturated": ("share", "lower", float(full)),
                         "orders_rate": ("ops/s", "higher", rate * (speed if full else 1)),
+                        "cpu": ("ns/op", "lower", 3000 / speed),
                         "gaps_10us": ("1/s", "lower", 90.0), "gaps_100us": ("1/s", "lower", 9.0),
-                        "gaps_1ms": ("1/s", "lower", 0.0), "gap_longest": ("us", "lower", 810.0),
+                        "gaps_1ms": ("1/s", "lower", 0.0), "gap_longest": ("ms", "lower", 0.81),
                         "lost": ("%", "lower", 0.2),
                         "events_rate": ("ops/s", "higher", rate), "system_calls": ("1/op", "lower", 0.4)}
 

@@ -26,6 +26,12 @@ duration spent_by_this_thread() {
     return std::chrono::seconds{spent.tv_sec} + std::chrono::nanoseconds{spent.tv_nsec};
 }
 
+void spend(duration it) {
+    const duration begun = spent_by_this_thread();
+    while (spent_by_this_thread() - begun < it) {
+    }
+}
+
 /// Wants the core for so much of its time, once it is let.
 class busy_thread {
 public:
@@ -34,9 +40,7 @@ public:
               stay_on_processor(processor);
               there_.count_down();
               let_.wait();
-              const duration begun = spent_by_this_thread();
-              while (spent_by_this_thread() - begun < busy) {
-              }
+              spend(busy);
               done_.count_down();
               end_.wait();  // A thread that has ended has no clock.
           }} {
@@ -66,10 +70,13 @@ private:
 
 TEST_CASE("what is measured is told apart from the host") {
     const int core = choose_processors().served;
-    busy_thread measured{core, 50ms};
+    busy_thread measured{core, 25ms};
+    busy_thread another{core, 25ms};
     core_sampler sampler{core, core_sampler::beside::measured};
 
     measured.run();
+    spend(20ms);  // The load, which is none of what is measured.
+    another.run();
     sampler.stop();
 
     duration ours{};

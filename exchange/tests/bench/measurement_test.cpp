@@ -135,6 +135,9 @@ void play_scenarios(scenario_name first, scenario_name last, book_state state) {
               doctest::Approx(result.wire.mean_ns));
         CHECK(result.inbound == 66 * shape_of(which).inbound());
         CHECK(result.orders_per_second > 0);
+        // No message costs as much as a second of a core; nothing is carried out for nothing.
+        CHECK(result.processor_ns > 100);
+        CHECK(result.processor_ns < 1e9);
     }
 }
 
