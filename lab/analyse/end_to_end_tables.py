@@ -11,6 +11,7 @@ import re
 import numpy
 from analyse import exchange_tables
 from analyse.frame import Run
+from analyse.stats import OPEN
 from analyse.tables import Cell, Row, Table, format_estimate, format_ratio, format_value, table_of_cases
 
 MARKET_DATA_SUITE = "exchange_market_data"
@@ -141,7 +142,7 @@ SCREWS = {
     "told_5ms": "changes told every 5 ms at most, not 1",
     "kernel_16K": "16 KiB in the kernel for each subscriber, not 64",
 }
-DOES_NOTHING = "nothing to be seen"
+DOES_NOTHING = "nothing"  # Within 3 % either way.
 
 
 def screws_of(run: Run, suite: str) -> dict[str, str]:
@@ -177,8 +178,9 @@ def screw_row(run: Run, suite: str, metric: str, turned: str, base: str) -> Row 
     if not told:
         return None
     better, worse = (any(each.low > 1 for each in told), any(each.high < 1 for each in told))
+    unseen = DOES_NOTHING if all(each.is_close for each in told) else OPEN
     effect = {(True, False): "better", (False, True): "worse", (True, True): "better and worse",
-              (False, False): DOES_NOTHING}[better, worse]
+              (False, False): unseen}[better, worse]
     return Row(f"{base}: {SCREWS[turned.removeprefix(base + '_')]}", cells, effect)
 
 
