@@ -591,7 +591,7 @@ TEST_CASE("who reads the log may hang or go away: the exchange goes on") {
     const written_config config{
         sample_text([](nlohmann::json& it) { it["log"]["level"] = "debug"; })};
     program facility{"/bin/sh",
-                     {"-c", "exec \"$0\" \"$1\" 2>&" + std::to_string(log[1]),
+                     {"-c", "exec \"$0\" \"$1\" 2>/proc/self/fd/" + std::to_string(log[1]),
                       EXCHANGE_MATCHING_FACILITY, config.path()}};
     const std::string ready = facility.next_line();
     REQUIRE_MESSAGE(ready.starts_with("ready: order entry "), ready);

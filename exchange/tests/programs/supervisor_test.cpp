@@ -3,13 +3,19 @@
 // A supervised exchange: in which order it comes and goes, and what becomes of it when its parts are killed.
 #include <exchange/tests/programs/supervised_exchange.hpp>
 
+#include <exchange/tests/support/plain_http.hpp>
+
 #include <support/harness.hpp>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <string>
 #include <vector>
+
+#include <unistd.h>
 
 using namespace exchange;
 using namespace exchange::testing;
@@ -147,6 +153,50 @@ TEST_CASE("a child that fails too often, or never becomes ready, ends the exchan
     const auto [missing, said] = supervised(nowhere);
     CHECK(missing == 1);
     CHECK_MESSAGE(said.find("child_not_started") != std::string::npos, said);
+}
+
+TEST_CASE("who reads what a supervisor prints may hang or go away: its children are looked after") {
+    std::array<int, 2> output{};
+    REQUIRE(::pipe(output.data()) == 0);
+    const std::string admin = own_place();
+    const nlohmann::json talker{
+        {"name", "talker"},
+        {"program", "/bin/sh"},
+        {"arguments",
+         {"-c",
+          "echo ready: yes; for i in $(seq 5000); do echo and says so much that no pipe has "
+          "room for all of it; done; exec sleep 1000"}}};
+    const written_config file{nlohmann::json{
+        {"children", {talker}},
+        {"admin", {{"at", admin}, {"commands", 1}}},
+        {"log",
+         {{"level", "info"}}}}.dump()};
+    const std::string to = " >/proc/self/fd/" + std::to_string(output[1]) + " 2>&1";
+    program it{"/bin/sh",
+               {"-c", "exec \"$0\" \"$1\"" + to, EXCHANGE_EXCHANGE_SUPERVISOR, file.path()}};
+    const auto limit = std::chrono::steady_clock::now() + gyre::testing::patience;
+    const auto is_ready = [&](int starts) {
+        if (!listens(port_of(admin))) return false;
+        const http_answer answer = ask(port_of(admin), "GET /status");
+        if (answer.status != 200) return false;
+        const nlohmann::json child = nlohmann::json::parse(answer.body)["children"][0];
+        return child["state"] == "ready" && child["starts"] == starts;
+    };
+    const auto until_ready = [&](int starts) {
+        while (!is_ready(starts) && std::chrono::steady_clock::now() < limit) {
+        }
+        return is_ready(starts);
+    };
+    CHECK(until_ready(1));
+    ::close(output[1]);
+    for (const int starts : {2, 3}) {
+        CAPTURE(starts);
+        if (starts == 3) ::close(output[0]);  // It hung until now, and is gone.
+        CHECK(ask(port_of(admin), "POST /restart?child=talker").status == 202);
+        CHECK(until_ready(starts));
+    }
+    it.send(SIGTERM);
+    CHECK(it.wait() == 0);
 }
 
 TEST_CASE("a supervisor says what is wrong with its configuration") {
