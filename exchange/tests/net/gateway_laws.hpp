@@ -601,12 +601,13 @@ struct gateway_law {
                 reasons.emplace_back(reason);
             });
         setting how;
-        how.host.sessions.login_within = std::chrono::milliseconds{200};
+        how.host.sessions.login_within = std::chrono::milliseconds{400};
         hold(
             [&reasons](scene& it) -> task {
-                reasons.clear();
                 trader<X> a{it.on, it.client("alice")};
                 co_await a.in();
+                reasons.clear();  // On a busy machine it may have come too late, too.
+                const int disconnects = a.disconnects;
                 const gyre::time_point begin = X::now(it.on);
                 typename X::event silent_is_over;
                 typename X::event begun_is_over;
@@ -626,7 +627,7 @@ struct gateway_law {
                 CHECK_FALSE(reasons.back().empty());
                 a.send(limit(client_sequence{1}, order_side::buy, 100, 5));
                 co_await a.heard_at_least(1);
-                CHECK(a.disconnects == 0);
+                CHECK(a.disconnects == disconnects);
                 a.client.stop();
                 co_await a.gone();
             },
