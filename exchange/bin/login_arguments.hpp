@@ -59,8 +59,8 @@ inline CLI::Option* add_credentials_option(CLI::App& options, login_arguments& i
         if (each.session == session_id::none &&
             (it.user.empty() || each.username.view() == it.user))
             return each;
-    std::fprintf(stderr, "%s: %s: no such operator, who has no session: %s\n", program,
-                 it.credentials.c_str(), it.user.empty() ? "any" : it.user.c_str());
+    std::fprintf(stderr, "%s: %s has no operator%s%s: a user without a session\n", program,
+                 it.credentials.c_str(), it.user.empty() ? "" : " ", it.user.c_str());
     return std::nullopt;
 }
 

@@ -529,7 +529,7 @@ TEST_CASE("who gives a command is told by a file or by the environment, and pass
     check_accepted(it, {"--user", "risk", "change", "account", "3", "--open-orders-max", "10"});
     const auto [status, text] = it.ctl({"--user", "nobody", "expire"});
     CHECK(status == 2);
-    CHECK_MESSAGE(text.ends_with("no such operator, who has no session: nobody\n"), text);
+    CHECK_MESSAGE(text.ends_with(" has no operator nobody: a user without a session\n"), text);
     const auto bare =
         outcome_of(EXCHANGE_EXCHANGE_CTL, {"-c", it.config_path(), "--user", "ops", "expire"});
     CHECK(bare.status == 2);
