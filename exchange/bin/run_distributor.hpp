@@ -164,6 +164,7 @@ public:
         distributor_.for_each_client([&to](const market_data_client& each) {
             if (!each.logged_in()) return;
             to.add({.user = std::string{each.username().view()},
+                    .transport = each.transport(),
                     .address = each.peer().to_string(),
                     .connected = true,
                     .sequence = 0,

@@ -198,6 +198,7 @@ private:
                            .sequence = messages.next_sequence()};
         if (const order_entry_session* const connection = it.connection()) {
             made.connected = true;
+            made.transport = connection->transport();
             made.address = connection->peer().to_string();
             made.unread_messages = messages.next_sequence() -
                                    std::min(connection->next_to_send(), messages.next_sequence());

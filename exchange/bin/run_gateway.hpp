@@ -161,6 +161,7 @@ public:
         gateway_.for_each_client([&to](const gateway_client& each) {
             if (!each.logged_in()) return;
             to.add({.user = std::string{each.username().view()},
+                    .transport = each.transport(),
                     .address = each.peer().to_string(),
                     .connected = true,
                     .sequence = each.next_sequence(),

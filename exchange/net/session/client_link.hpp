@@ -9,6 +9,8 @@
 
 #include <gyre/io/endpoint.hpp>
 
+#include <string_view>
+
 namespace exchange {
 
 /// Is it an end as it should be? Of any other a client is told why, as text.
@@ -27,6 +29,8 @@ public:
     virtual void may_read() noexcept = 0;
     /// Where the client is; nowhere if that is not known.
     [[nodiscard]] virtual gyre::endpoint peer() const noexcept { return {}; }
+    /// What carries its packets, for people; empty if that is not known. Static storage.
+    [[nodiscard]] virtual std::string_view transport() const noexcept { return {}; }
 
 protected:
     ~client_link() = default;

@@ -15,6 +15,7 @@
 #include <exchange/net/session/client_link.hpp>
 
 #include <optional>
+#include <string_view>
 
 namespace exchange {
 
@@ -63,6 +64,7 @@ public:
     /// What waits to be written to it.
     [[nodiscard]] std::size_t unread_bytes() const noexcept { return of_facility_ + own_; }
     [[nodiscard]] gyre::endpoint peer() const noexcept { return to_.peer(); }
+    [[nodiscard]] std::string_view transport() const noexcept { return to_.transport(); }
 
     // The host's side.
 

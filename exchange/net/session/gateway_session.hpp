@@ -13,6 +13,7 @@
 
 #include <deque>
 #include <optional>
+#include <string_view>
 
 namespace exchange {
 
@@ -53,6 +54,7 @@ private:
     void has_output() noexcept override;
     void cut() noexcept override;
     [[nodiscard]] gyre::endpoint peer() const noexcept override;
+    [[nodiscard]] std::string_view transport() const noexcept override { return "link"; }
 
     gateway_session& of_;
     std::optional<order_entry_session> session_;

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace exchange {
@@ -59,6 +60,7 @@ public:
     [[nodiscard]] std::size_t unread_bytes() const noexcept { return unsent_; }
     [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
     [[nodiscard]] gyre::endpoint peer() const noexcept { return to_.peer(); }
+    [[nodiscard]] std::string_view transport() const noexcept { return to_.transport(); }
 
     // The host's side.
 

@@ -123,6 +123,7 @@ public:
         decided_.set();
     }
     [[nodiscard]] gyre::endpoint peer() const noexcept override { return packets_.peer(); }
+    [[nodiscard]] std::string_view transport() const noexcept override { return packets_.name(); }
 
 private:
     /// Carries out packets that are here, up to the limit of one turn. False if there was none.

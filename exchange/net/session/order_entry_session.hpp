@@ -13,6 +13,7 @@
 #include <exchange/net/application/span_watch.hpp>
 
 #include <algorithm>
+#include <string_view>
 
 namespace exchange {
 
@@ -28,6 +29,8 @@ public:
 
     /// Where the client is; nowhere if that is not known.
     [[nodiscard]] virtual gyre::endpoint peer() const noexcept { return {}; }
+    /// What carries its packets, for people; empty if that is not known. Static storage.
+    [[nodiscard]] virtual std::string_view transport() const noexcept { return {}; }
 
 protected:
     ~session_link() = default;
@@ -115,6 +118,7 @@ public:
     void announce_output() noexcept { link_.has_output(); }
     /// Where the client is; nowhere if that is not known.
     [[nodiscard]] gyre::endpoint peer() const noexcept { return link_.peer(); }
+    [[nodiscard]] std::string_view transport() const noexcept { return link_.transport(); }
 
 private:
     void on_step(const soup_step& step, gyre::time_point now) noexcept;

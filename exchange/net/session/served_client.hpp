@@ -132,6 +132,7 @@ private:
     void has_output() noexcept override { has_output_.set(); }
     void may_read() noexcept override { may_read_.set(); }
     [[nodiscard]] gyre::endpoint peer() const noexcept override { return packets_.peer(); }
+    [[nodiscard]] std::string_view transport() const noexcept override { return packets_.name(); }
 
     task read() {
         while (!client_->over() && !broken_) {

@@ -30,6 +30,7 @@
 //   close()          Behind the last wait.
 //   release()        Gives the memory back.
 //   peer(), is_open()
+//   name()           What it is, for people: "soup". Static storage.
 //
 // ## Frames in
 //   receive()        yields io_result<size_t>: some bytes, or an error, which is the end of the connection.
@@ -64,6 +65,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <string_view>
 #include <utility>
 
 namespace exchange {
@@ -84,6 +86,7 @@ concept frame_transport =
         it.release();
         { same.peer() } -> std::same_as<gyre::endpoint>;
         { same.is_open() } -> std::same_as<bool>;
+        { same.name() } -> std::same_as<std::string_view>;
         { it.receive() } -> yields<X, gyre::io_result<std::size_t>>;
         it.received(size);
         { it.next() } -> std::same_as<soup_framed>;

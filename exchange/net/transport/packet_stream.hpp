@@ -126,6 +126,9 @@ public:
         return unknown ? gyre::endpoint{} : where;
     }
     [[nodiscard]] bool is_open() const noexcept { return socket_.is_open(); }
+    [[nodiscard]] std::string_view name() const noexcept {
+        return security_ != nullptr ? "soup, TLS" : "soup";
+    }
     [[nodiscard]] std::size_t frame_bytes_max() const noexcept {
         return framing_.payload_bytes_max;
     }

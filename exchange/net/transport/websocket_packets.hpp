@@ -114,6 +114,9 @@ public:
         return unknown ? gyre::endpoint{} : where;
     }
     [[nodiscard]] bool is_open() const noexcept { return socket_.is_open(); }
+    [[nodiscard]] std::string_view name() const noexcept {
+        return options_.security != nullptr ? "websocket, TLS" : "websocket";
+    }
     [[nodiscard]] std::size_t frame_bytes_max() const noexcept {
         return options_.framing.payload_bytes_max;
     }

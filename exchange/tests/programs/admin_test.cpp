@@ -165,6 +165,11 @@ TEST_CASE("an admin port tells of a gateway, its link and its clients, and that 
     CHECK((*bob)["connected"] == true);
     CHECK(std::string{(*bob)["address"]}.starts_with("127.0.0.1:"));
     CHECK(bob->contains("unread_bytes"));
+    CHECK((*bob)["transport"] == "soup");
+    const nlohmann::json at_facility = status_of(admin_of(exchange.ready_line()));
+    const nlohmann::json* const through = session_in(at_facility, "bob");
+    REQUIRE(through != nullptr);
+    CHECK((*through)["transport"] == "link");
 
     gateway.send(SIGTERM);
     while (ask(admin, "GET /ready").status == 200) {

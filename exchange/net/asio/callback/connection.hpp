@@ -53,6 +53,7 @@ public:
     void has_output() noexcept override;
     void cut() noexcept override { static_cast<void>(socket_.shutdown(gyre::shutdown_side::both)); }
     [[nodiscard]] gyre::endpoint peer() const noexcept override;
+    [[nodiscard]] std::string_view transport() const noexcept override { return "soup"; }
     void feed_sent() override;
 
     /// For the facility: writes what others caused.
