@@ -65,6 +65,7 @@ task<io_result<>> connection_intake::wait_for_place() {
     co_return room;
 }
 
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): a part that awaits is a frame for each accept.
 task<io_result<admitted_connection>> connection_intake::next() {
     // Where room can be made, it is when a connection is there that wants it.
     const bool connection_first = options_.on_full != nullptr;

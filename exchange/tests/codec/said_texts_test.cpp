@@ -29,7 +29,7 @@ TEST_CASE("said texts: a packet finds its own text, and no other's") {
     CHECK(all.find({}).empty());
     all.keep(said("a packet"), said("in words"));
     CHECK(text_for(all, "a packet") == "in words");
-    CHECK(all.find(said("a packe")).empty());
+    CHECK(all.find(said("a pack")).empty());
     CHECK(all.find(said("a packet.")).empty());
     CHECK(all.find(said("b packet")).empty());
     all.keep(said("a packet"), said("in other words"));
