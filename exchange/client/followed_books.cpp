@@ -34,6 +34,7 @@ told_step followed_books::hear(const book_snapshot& it) {
     replace(*market);
     market->state_ = it.state;
     market->has_book_ = market->current_ = true;
+    market->complete_ = true;  // Or it would not be told; who wants no summary hears it here alone.
     return within_bounds(*market);
 }
 
@@ -62,15 +63,16 @@ told_step followed_books::hear(const market_summary& it) {
 }
 
 void followed_books::doubt() noexcept {
-    for (auto& [which, it] : markets_) {
-        static_cast<void>(give_up(it, told_step::nothing));
-        it.complete_ = true;  // Until the next one says otherwise.
-    }
+    for (auto& [which, it] : markets_) doubt(it);
 }
 
 void followed_books::doubt(instrument_id which) noexcept {
-    if (const auto found = markets_.find(which); found != markets_.end())
-        static_cast<void>(give_up(found->second, told_step::nothing));
+    if (const auto found = markets_.find(which); found != markets_.end()) doubt(found->second);
+}
+
+void followed_books::doubt(followed_market& it) noexcept {
+    static_cast<void>(give_up(it, told_step::nothing));
+    it.complete_ = true;  // Until the next one says otherwise.
 }
 
 const followed_market* followed_books::find(instrument_id which) const noexcept {

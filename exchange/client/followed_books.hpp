@@ -106,7 +106,8 @@ public:
 
 private:
     [[nodiscard]] followed_market* market_of(instrument_id which);
-    [[nodiscard]] told_step give_up(followed_market& it, told_step why) noexcept;
+    static void doubt(followed_market& it) noexcept;
+    [[nodiscard]] static told_step give_up(followed_market& it, told_step why) noexcept;
     [[nodiscard]] bool put_aside(followed_market& it, std::span<const told_level> levels);
     [[nodiscard]] told_step within_bounds(followed_market& it) noexcept;
     static void replace(followed_market& it);

@@ -147,6 +147,17 @@ TEST_CASE("followed books: without a connection nothing is current, until it is 
     CHECK(it.current());
     all.doubt(gold);
     CHECK_FALSE(it.current());
+    // A whole book is one that is told, whether or not sums are: they may not be wanted any more.
+    for (const bool by_doubt : {false, true}) {
+        static_cast<void>(all.hear(whole(2, {bid(102)})));
+        sums.complete = false;
+        static_cast<void>(all.hear(sums));
+        CHECK_FALSE(it.current());
+        if (by_doubt) all.doubt(gold);
+        static_cast<void>(all.hear(whole(3, {bid(103)})));
+        CHECK(it.current());
+    }
+    all.doubt(gold);
     all.doubt(instrument_id{99});
     CHECK(all.all().size() == 1);
     all.clear();
