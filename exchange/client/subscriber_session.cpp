@@ -113,6 +113,7 @@ gyre::io_result<std::uint32_t> subscriber_session::want(const market_wish& it) {
         return errc::no_buffer_space;
     if (all) wishes_.clear();
     keep(what);
+    doubt_unwanted(it.instrument);
     return what.request;
 }
 
@@ -122,12 +123,19 @@ gyre::io_result<std::uint32_t> subscriber_session::want_no_more(instrument_id wh
     if (which == instrument_id::none) wishes_.clear();
     keep(nothing);
     drop_what_needs_no_words();
-    for (const auto& [instrument, market] : books_.all())
-        if ((which == instrument_id::none || instrument == which) && market.current()) {
-            books_.doubt(instrument);
-            tell_book(instrument);
-        }
+    doubt_unwanted(which);
     return nothing.request;
+}
+
+/// Of it, or of all: a book that is not wanted any more is not told any more, whole or half told.
+void subscriber_session::doubt_unwanted(instrument_id which) {
+    for (const auto& [instrument, market] : books_.all()) {
+        if (which != instrument_id::none && instrument != which) continue;
+        if (wants_book(instrument)) continue;
+        const bool was_current = market.current();
+        books_.doubt(instrument);
+        if (was_current) tell_book(instrument);
+    }
 }
 
 /// Unless all others are wanted, there is nothing to be said of it after another login.
@@ -186,6 +194,11 @@ const exchange::subscribe* subscriber_session::wanted_of(instrument_id which) no
     return found != nullptr && wants_something(found->what) ? &found->what : nullptr;
 }
 
+bool subscriber_session::wants_book(instrument_id which) noexcept {
+    const exchange::subscribe* const wanted = wanted_of(which);
+    return wanted != nullptr && wanted->book;
+}
+
 // -------- In --------
 
 void subscriber_session::logged_in() noexcept {
@@ -219,12 +232,16 @@ void subscriber_session::operator()(const subscription_refused& it) {
     wishes_.erase(wishes_.begin() + (found - wishes_.data()));
 }
 
+// What was on its way when it was unsubscribed is followed by nothing: it would stay current for ever.
 void subscriber_session::operator()(const book_snapshot& it) {
+    if (!wants_book(it.instrument)) return;
     const told_step step = books_.hear(it);
     if (step == told_step::changed) untaken_[it.instrument].asked_anew = false;
     take(it.instrument, step);
 }
-void subscriber_session::operator()(const book_delta& it) { take(it.instrument, books_.hear(it)); }
+void subscriber_session::operator()(const book_delta& it) {
+    if (wants_book(it.instrument)) take(it.instrument, books_.hear(it));
+}
 
 void subscriber_session::take(instrument_id which, told_step step) {
     switch (step) {
@@ -237,10 +254,9 @@ void subscriber_session::take(instrument_id which, told_step step) {
             return tell_book(which);
         case told_step::broken: break;
     }
-    const exchange::subscribe* const wanted = wanted_of(which);
-    if (wanted == nullptr || std::exchange(untaken_[which].asked_anew, true)) return;
+    if (std::exchange(untaken_[which].asked_anew, true)) return;
     ++broken_;
-    exchange::subscribe anew = *wanted;
+    exchange::subscribe anew = *wanted_of(which);
     anew.request = 0;
     anew.instrument = which;
     untaken_[which].asked_anew = say(anew);

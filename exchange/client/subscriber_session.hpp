@@ -83,6 +83,8 @@ private:
     [[nodiscard]] wish* of_request(std::uint32_t request) noexcept;
     /// What is wanted of it: of its own, or as one of all. Null if nothing is.
     [[nodiscard]] const exchange::subscribe* wanted_of(instrument_id which) noexcept;
+    [[nodiscard]] bool wants_book(instrument_id which) noexcept;
+    void doubt_unwanted(instrument_id which);
     void keep(const exchange::subscribe& what);
     void drop_what_needs_no_words() noexcept;
     [[nodiscard]] bool say(const exchange::subscribe& what) noexcept;
