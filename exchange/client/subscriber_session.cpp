@@ -109,7 +109,9 @@ gyre::io_result<std::uint32_t> subscriber_session::want(const market_wish& it) {
                                    it.book,       it.trades,     it.summary};
     if (it.depth > subscription_depth_max || !wants_something(what)) return errc::invalid_argument;
     const bool all = it.instrument == instrument_id::none;
-    if (!all && find(it.instrument) == nullptr && wishes_.size() > options_.instruments_max)
+    // What is wanted of all is none of them.
+    const std::size_t kept = wishes_.size() - (find(instrument_id::none) == nullptr ? 0 : 1);
+    if (!all && find(it.instrument) == nullptr && kept >= options_.instruments_max)
         return errc::no_buffer_space;
     if (all) wishes_.clear();
     keep(what);

@@ -117,3 +117,15 @@ TEST_CASE("subscriber session: half of a book is given up with what was wanted o
     followed_books copy = it.books();
     CHECK(copy.hear(last) == told_step::broken);
 }
+
+TEST_CASE("subscriber session: as many subscriptions as there may be, beside one for all") {
+    for (const bool beside_all : {false, true}) {
+        CAPTURE(beside_all);
+        subscriber_session it{few_markets()};
+        if (beside_all) REQUIRE(it.want({}).ok());
+        for (const std::uint32_t each : {1, 2})
+            CHECK(it.want({.instrument = instrument_id{each}}).ok());
+        CHECK(it.want({.instrument = instrument_id{3}}).error() == gyre::errc::no_buffer_space);
+        CHECK(it.want({.instrument = instrument_id{2}, .depth = 1}).ok());  // In its place.
+    }
+}
