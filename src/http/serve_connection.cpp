@@ -37,8 +37,7 @@ public:
           options_{options},
           hooks_{hooks},
           io_{std::move(stream), limits_of(options)},
-          message_{hooks.messages, options, io_},
-          wait_{hooks.waiting} {}
+          message_{hooks.messages, options, io_} {}
 
     [[nodiscard]] task<io_result<>> run();
 
@@ -88,7 +87,6 @@ private:
     const connection_hooks& hooks_;
     connection_io io_;
     borrowed_message message_;
-    waiting_connections::place wait_;
     date_cache own_date_;
     const environment* env_ = nullptr;  // Of `run`, which outlives all else here.
     time_point head_deadline_ = never;
@@ -177,12 +175,17 @@ response server_connection::answer_to_exception(exception_slot& failure) {
 // A part of a head, or the first bytes of one: between requests, which a drain ends.
 limited<any_read_awaiter> server_connection::read_more() noexcept {
     if (!io_.in.empty()) {
+        if (hooks_.place != nullptr) {
+            hooks_.place->wait_for_head(*env_->chain, env_->loop->now());
+        }
         return with_deadline(io_.read_timer, head_deadline_,
                              io_.stream.read_some(io_.in.prepare(1)));
     }
     message_.give_back();
     io_.rest();
-    wait_.begin_wait(*env_->chain);
+    if (hooks_.place != nullptr) {
+        hooks_.place->wait_for_request(*env_->chain, env_->loop->now());
+    }
     const mutable_buffer room = io_.in.prepare(io_.bounds().in.bytes_first);
     const duration wait = served_ > 0 ? options_.idle_time_max : options_.head_time_max;
     return {io_.stream.read_some(room), io_.read_timer, deadline_after(env_->loop->now(), wait),
@@ -191,7 +194,6 @@ limited<any_read_awaiter> server_connection::read_more() noexcept {
 
 void server_connection::note_read(const io_result<std::size_t>& got) noexcept {
     in_a_row_ = 0;
-    wait_.end_wait();
     if (io_.in.empty()) {
         head_deadline_ = deadline_after(env_->loop->now(), options_.head_time_max);
     }
@@ -257,6 +259,7 @@ task<io_result<>> server_connection::linger(io_result<> ended) {
 
 void server_connection::begin_request() {
     io_.in.consume(message_->parser.size());
+    if (hooks_.place != nullptr) hooks_.place->end_wait();
     ++served_;
     may_drop_ = options_.dropped_bytes_max;
     after_ = message_->parser.keeps_alive() && served_ < options_.requests_max ? next::request

@@ -60,9 +60,15 @@ connection_intake::connection_intake(loop& on, stream_acceptor& from,
 
 // A session's place, when none was free.
 task<io_result<>> connection_intake::wait_for_place() {
-    if (options_.on_full) options_.on_full();
-    const io_result<> room = co_await slots_.acquire_for_intake();
-    co_return room;
+    if (!options_.on_full) {
+        const io_result<> room = co_await slots_.acquire_for_intake();
+        co_return room;
+    }
+    for (;;) {
+        const duration patience = options_.on_full();
+        const io_result<> room = co_await with_timeout(patience, slots_.acquire_for_intake());
+        if (room.error() != errc::timed_out) co_return room;
+    }
 }
 
 // NOLINTNEXTLINE(readability-function-cognitive-complexity): a part that awaits is a frame for each accept.
@@ -159,6 +165,7 @@ task<io_result<>> connection_intake::rest_after(error failed) {
     if (!is_exhaustion(failed)) co_return failed;
 
     ++counters_.exhausted;
+    if (options_.on_full) static_cast<void>(options_.on_full());
     const io_result<> freed =
         co_await with_timeout(options_.exhausted_pause, idle(descriptor_freed_.wait()));
     if (freed.error() != errc::timed_out) co_return freed;

@@ -9,6 +9,7 @@
 #include <gyre/sync/task_group.hpp>
 #include <web/versions.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace gyre::web {
@@ -69,6 +70,9 @@ task<io_result<tls::stream>> secure(any_stream below, const site& of, const endp
 
 task<> serve_peer(site& of, stream_socket socket) {
     const server_options& options = of.options;
+    const environment* const env =
+        co_await look_awaiter{[](const environment& it) noexcept { return &it; }};
+    http::waiting_connections::place place{&of.waiting};
     const io_result<endpoint> known = socket.remote_endpoint();
     const endpoint peer = known.value();
 
@@ -77,7 +81,7 @@ task<> serve_peer(site& of, stream_socket socket) {
     http::connection_hooks hooks;
     hooks.date = &of.date;
     hooks.messages = &of.messages;
-    hooks.waiting = &of.waiting;
+    hooks.place = &place;
     hooks.on_refused = [&options, &peer](http::refusal why) {
         count(options, &server_counters::refused);
         if (options.on_refused) options.on_refused(why, peer);
@@ -91,8 +95,10 @@ task<> serve_peer(site& of, stream_socket socket) {
     bool multiplexed = false;
     limits.scheme = "http";
     if (options.settings) {
+        place.wait_for_head(*env->chain, env->loop->now());
         io_result<tls::stream> secured = co_await secure(std::move(stream), of, peer);
         if (!secured.ok()) co_return;
+        place.end_wait();
         tls::stream secure_stream = secured.take();
         multiplexed = secure_stream.connection().protocol() == "h2";
         limits.scheme = "https";
@@ -124,10 +130,11 @@ task<> end_after_drain(task_group& sessions, duration limit) {
 
 task<io_result<>> serve_within(task_group& group, site& of, stream_acceptor acceptor,
                                serve_options intake) {
-    const auto told = intake.on_full;
-    intake.on_full = [&of, told] {
-        of.waiting.make_room();
-        if (told) told();
+    const auto program = intake.on_full;
+    loop& here = *io_context::current();
+    intake.on_full = [&of, &here, program] {
+        const duration again = of.waiting.make_room(here.read_clock());
+        return program ? std::min(again, program()) : again;
     };
     const auto session = [&of](stream_socket socket) { return serve_peer(of, std::move(socket)); };
     group.spawn(end_after_drain(group, of.options.drain_time_max));

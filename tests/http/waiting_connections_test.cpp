@@ -5,51 +5,85 @@
 
 #include <doctest/doctest.h>
 
-#include <optional>
+#include <chrono>
 
 using namespace gyre;
 using http::waiting_connections;
+using namespace std::chrono_literals;
 
-TEST_CASE("the connection that has waited longest makes room, each of them once") {
+namespace {
+
+constexpr time_point start{1h};
+
+// Asks until `end`, as a server does that waits for room.
+void ask(waiting_connections& all, time_point end) {
+    for (time_point now = start; now < end;) {
+        const duration again = all.make_room(now);
+        REQUIRE(again > 0s);
+        now += again;
+    }
+}
+
+}  // namespace
+
+TEST_CASE("the connection that has waited longest makes room, and each is asked once") {
     waiting_connections all;
     stop_chain first;
     stop_chain second;
     waiting_connections::place one{&all};
     waiting_connections::place two{&all};
-    one.begin_wait(first);
-    two.begin_wait(second);
+    one.wait_for_request(first, start);
+    two.wait_for_request(second, start);
     one.end_wait();
-    one.begin_wait(first);  // Now the second has waited longer.
-    all.make_room();
+    one.wait_for_request(first, start);  // Now the second has waited longer.
+    static_cast<void>(all.make_room(start + 1s));
     CHECK(second.level() == stop_level::drain);
     CHECK(first.level() == stop_level::none);
-    all.make_room();
+    static_cast<void>(all.make_room(start + 1s));
     CHECK(first.level() == stop_level::drain);
 }
 
-TEST_CASE("where none waits, the next that begins to makes room, unless one ends before") {
+TEST_CASE("each has the time in which a request can be there") {
+    waiting_connections all;
+    stop_chain chain;
+    waiting_connections::place fresh{&all};
+    fresh.wait_for_request(chain, start);
+    ask(all, start + waiting_connections::request_time_min);
+    CHECK(chain.level() == stop_level::none);
+    ask(all, start + 2 * waiting_connections::request_time_min);
+    CHECK(chain.level() == stop_level::drain);
+}
+
+TEST_CASE("a head has its time from its first byte on, however its bytes are spread") {
+    waiting_connections all;
+    stop_chain idle;
+    stop_chain head;
+    waiting_connections::place slow{&all};
+    waiting_connections::place silent{&all};
+    slow.wait_for_request(head, start);
+    slow.wait_for_head(head, start + 50ms);
+    slow.wait_for_head(head, start + 900ms);
+    silent.wait_for_request(idle, start + 960ms);
+    static_cast<void>(all.make_room(start + 1049ms));
+    CHECK(head.level() == stop_level::none);
+    static_cast<void>(all.make_room(start + 1055ms));
+    CHECK(head.level() == stop_level::stop);
+    CHECK(idle.level() == stop_level::none);
+}
+
+TEST_CASE("a connection that is busy, gone or in no list makes no room") {
     waiting_connections all;
     stop_chain chain;
     {
-        waiting_connections::place busy{&all};
-        all.make_room();
-        CHECK(chain.level() == stop_level::none);
-        busy.begin_wait(chain);
-        CHECK(chain.level() == stop_level::drain);
+        waiting_connections::place gone{&all};
+        gone.wait_for_request(chain, start);
     }
-    stop_chain other;
-    std::optional<waiting_connections::place> ending{std::in_place, &all};
-    waiting_connections::place stays{&all};
-    all.make_room();
-    ending.reset();
-    stays.begin_wait(other);
-    CHECK(other.level() == stop_level::none);
-}
-
-TEST_CASE("a place in no list makes no room") {
-    stop_chain chain;
+    waiting_connections::place busy{&all};
+    busy.wait_for_head(chain, start);
+    busy.end_wait();
     waiting_connections::place alone{nullptr};
-    alone.begin_wait(chain);
-    alone.end_wait();
+    alone.wait_for_request(chain, start);
+    ask(all, start + 10s);
     CHECK(chain.level() == stop_level::none);
+    alone.end_wait();
 }

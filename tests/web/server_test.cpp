@@ -78,7 +78,7 @@ task<std::string> ask_again(stream_socket& peer) {
 task<bool> ends(stream_socket& peer) {
     std::array<std::byte, 1> space;
     const auto got = co_await with_timeout(20s, peer.read_some(space));
-    co_return got.error() == errc::eof;
+    co_return got.error() == errc::eof || got.error() == errc::connection_reset;
 }
 
 }  // namespace
@@ -451,6 +451,35 @@ TEST_CASE("a full server does not take the place of a request that is under way"
             CHECK(status_of_answer(co_await next_answer(second)) == 200);
         };
         co_await with_site(io, waits, options, body);
+    };
+    on_every_backend(run);
+}
+
+TEST_CASE("half of a head and half of a handshake make room as well") {
+    const auto run = [](io_context& io) -> task<> {
+        web::server_options slow;
+        slow.intake.connections_max = 1;
+        slow.connection.head_time_max = 1h;
+        const auto half_of_head = [](const listening_site& site) -> task<> {
+            stream_socket half = co_await connect_to_site(site);
+            static_cast<void>(co_await write_all(half, bytes_of(question.substr(0, 5))));
+            stream_socket whole = co_await connect_to_site(site);
+            CHECK(status_of_answer(co_await ask_again(whole)) == 200);
+            CHECK(co_await ends(half));
+        };
+        co_await with_site(io, greet, slow, half_of_head);
+
+        web::server_options secure = over_tls();
+        secure.intake.connections_max = 1;
+        secure.tls.handshake_wait = 1h;
+        const auto half_of_handshake = [](const listening_site& site) -> task<> {
+            stream_socket silent = co_await connect_to_site(site);
+            web::client web{trusting()};
+            const io_result<web::client_response> answer = co_await web.get(site.url("/", "https"));
+            CHECK_FALSE(answer.error());
+            CHECK(co_await ends(silent));
+        };
+        co_await with_site(io, greet, secure, half_of_handshake);
     };
     on_every_backend(run);
 }

@@ -76,7 +76,7 @@ struct connection_hooks {
     message_pool* messages = nullptr;
 
     /// Where it stands while it waits for a request, so that it can make room. Borrowed; may be null.
-    waiting_connections* waiting = nullptr;
+    waiting_connections::place* place = nullptr;
 
     /// Told of what a peer sent that was refused.
     std::function<void(refusal)> on_refused;

@@ -1,65 +1,102 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The connections of a server that wait for a request: one of them can make room for another.
+// The connections of a server from which no request has come, or none yet: one of them can make room.
 //
-// A peer that connects and says nothing costs its server a place, and a few thousand such peers all of them.
-// So a server that is full lets the one go that has waited longest, as it may between two requests (RFC 9112,
-// 9.5), and only when another connection is there: web/server.hpp does.
+// A peer that connects and says nothing, or half of a head, costs its server a place, and a few thousand such
+// peers all of them. So a server that is full lets the one go that has waited longest, as it may between two
+// requests (RFC 9112, 9.5), and only when another connection is there: web/server.hpp does.
 #pragma once
 
 #include <gyre/base/intrusive.hpp>
+#include <gyre/base/time.hpp>
 #include <gyre/coro/stop.hpp>
+
+#include <chrono>
+#include <cstdint>
 
 namespace gyre::http {
 
 /// The list. On one loop; outlives its places.
 class waiting_connections {
 public:
-    /// Where one connection stands while it waits.
+    /// What a peer is given at least, so that those who come to a full server do not chase each other out
+    /// before their requests can be there: for the first byte of a request,
+    static constexpr duration request_time_min = std::chrono::milliseconds{100};
+    /// and for a handshake, or for all of a head.
+    static constexpr duration head_time_min = std::chrono::seconds{1};
+
+    /// Where one connection stands.
     class place : public list_link<> {
     public:
         /// @param  in  Borrowed; null: it is in no list, and waits as long as its own limits let it.
         explicit place(waiting_connections* in) noexcept : in_{in} {}
         place(const place&) = delete;
         place& operator=(const place&) = delete;
-        ~place() {
-            end_wait();
-            if (in_ != nullptr) in_->wanted_ = false;  // This connection's end is room.
-        }
+        ~place() { unlink(); }
 
-        /// It begins to wait. May ask `chain` to drain at once.
+        /// It waits for a request; a drain ends that. Nothing new if it waits already.
         ///
         /// @param  chain  Of the coroutine that waits. Borrowed until `end_wait`.
-        void begin_wait(stop_chain& chain) noexcept {
-            if (in_ == nullptr) return;
-            chain_ = &chain;
-            in_->waiting_.push_back(*this);
-            if (in_->wanted_) in_->make_room();
+        void wait_for_request(stop_chain& chain, time_point now) noexcept {
+            if (waits_for_ == what::nothing) wait(what::request, chain, now);
         }
-        void end_wait() noexcept { unlink(); }
+        /// It waits for a handshake, or for the rest of a head; only a stop ends that.
+        void wait_for_head(stop_chain& chain, time_point now) noexcept {
+            if (waits_for_ != what::head) wait(what::head, chain, now);
+        }
+        void end_wait() noexcept {
+            unlink();
+            waits_for_ = what::nothing;
+        }
 
     private:
         friend class waiting_connections;
+        enum class what : std::uint8_t { nothing, request, head };
+
+        void wait(what for_it, stop_chain& chain, time_point now) noexcept {
+            if (in_ == nullptr) return;
+            unlink();
+            waits_for_ = for_it;
+            chain_ = &chain;
+            if (for_it == what::head) {
+                may_go_at_ = deadline_after(now, head_time_min);
+                in_->heads_.push_back(*this);
+            } else {
+                may_go_at_ = deadline_after(now, request_time_min);
+                in_->requests_.push_back(*this);
+            }
+        }
 
         waiting_connections* in_;
         stop_chain* chain_ = nullptr;
+        time_point may_go_at_ = never;
+        what waits_for_ = what::nothing;
     };
 
-    /// Asks the one that has waited longest to drain; where none waits, the next one that begins to, unless
-    /// one ends before.
+    /// Lets the one go that has been waited for longest, if it has had its time.
     ///
-    /// Cost:  a few ns.
-    void make_room() noexcept {
-        wanted_ = waiting_.empty();
-        if (wanted_) return;
-        place& longest = waiting_.front();
-        longest.unlink();
-        longest.chain_->request(stop_level::drain);
+    /// @return  After what time to ask again, if there is no room by then.
+    /// Cost:    a few ns.
+    [[nodiscard]] duration make_room(time_point now) noexcept {
+        place* longest = nullptr;
+        for (list<place>* each : {&requests_, &heads_}) {
+            if (each->empty()) continue;
+            if (longest == nullptr || each->front().may_go_at_ < longest->may_go_at_)
+                longest = &each->front();
+        }
+        if (longest == nullptr || longest->may_go_at_ > now) return ask_again_after;
+        longest->unlink();  // It is asked once.
+        const bool in_head = longest->waits_for_ == place::what::head;
+        longest->chain_->request(in_head ? stop_level::stop : stop_level::drain);
+        return ask_again_after;
     }
 
 private:
-    list<place> waiting_;
-    bool wanted_ = false;
+    static constexpr duration ask_again_after = std::chrono::milliseconds{20};
+
+    // In the order in which they may go.
+    list<place> requests_;
+    list<place> heads_;
 };
 
 }  // namespace gyre::http

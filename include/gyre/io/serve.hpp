@@ -73,10 +73,11 @@ struct serve_options {
     /// server decide how often: write a line now and then, not for each.
     std::function<void(const endpoint&, peer_verdict)> on_refused;
 
-    /// Told that every place is taken while a connection is there that wants one, so that the program may end
-    /// a session which has nothing to do. With it one connection beyond `connections_max` is accepted, and
-    /// waits for its place. On the loop that accepts; it must neither wait nor throw.
-    std::function<void()> on_full;
+    /// Told that every place is taken while a connection is there that wants one, or that descriptors are
+    /// exhausted, so that the program may end a session which has nothing to do. Yields after what time it
+    /// wants to be told again, if there is no room by then. With it one connection beyond `connections_max`
+    /// is accepted, and waits for its place. On the loop that accepts; it must neither wait nor throw.
+    std::function<duration()> on_full;
 
     /// Told of the sessions that are there still when a stop follows a drain, so when the grace of
     /// `run_until_signal` is over, before they are stopped. On the loop that accepts; it must neither

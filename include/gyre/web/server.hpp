@@ -51,9 +51,10 @@ enum class handshake_steps : std::uint8_t {
 struct server_options {
     server_options() = default;  // No aggregate: see docs/guide/compilers.md.
 
-    /// Bounds of connections, in all and of one peer, and what is told of them. At `connections_max` the
-    /// connection of HTTP/1 that has waited longest for a request is closed for each that comes, so that
-    /// peers without a request keep none out that has one.
+    /// Bounds of connections, in all and of one peer, and what is told of them. At `connections_max`
+    /// one connection of HTTP/1 is closed for each that comes: the one that has been waited for longest, for
+    /// a request (0.1 s at least), or for a handshake or all of a head (1 s at least), so that peers which
+    /// ask nothing keep none out that does. Of HTTP/2, only the limits of time apply.
     serve_options intake;
 
     /// What each connection may have and take. `scheme`, `peer` and `client` are set by the server.
