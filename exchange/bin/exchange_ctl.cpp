@@ -82,7 +82,7 @@ gyre::task<int> give(operator_client& client, const command& order, gyre::time_p
         case command_outcome::not_sent: co_return complain_of("the connection is lost");
         case command_outcome::unanswered: break;
     }
-    co_return complain_of(client.why_silent("no answer; it may have been carried out or not"));
+    co_return complain_of("no answer; it may have been carried out or not");
 }
 
 /// Finds the answer to a question about a book.
@@ -117,7 +117,7 @@ gyre::task<int> show(operator_client& client, show_book what, order_side side,
         book_reader answer;
         while (!answer.page && !answer.refusal) {
             const auto message = co_await client.hear(deadline);
-            if (!message) co_return complain_of(client.why_silent("no answer"));
+            if (!message) co_return complain_of("no answer");
             static_cast<void>(decode_book_answer(*message, answer));
         }
         if (answer.refusal && answer.refusal->reason == reject_reason::message_rate &&
@@ -219,9 +219,7 @@ gyre::task<int> change(operator_client& client, participant_request what,
     rejection_finder other;
     while (!answer) {
         const auto message = co_await client.hear(deadline);
-        if (!message)
-            co_return complain_of(
-                client.why_silent("no answer; it may have been carried out or not"));
+        if (!message) co_return complain_of("no answer; it may have been carried out or not");
         static_cast<void>(decode_participant_answer(
             *message, [&answer](const participant_changed& it) { answer = it; }));
         static_cast<void>(decode_operator_event(*message, other));

@@ -55,6 +55,7 @@ task<command_answer> operator_client::give(command order, gyre::time_point deadl
             answer = {it.kind, subject_of(it)};
         },
         order);
+    heard_.clear();
     if (!say(bytes)) co_return command_answer{command_outcome::not_sent, {}, {}};
     while (!answer.found) {
         const auto message = co_await hear(deadline);
@@ -76,16 +77,11 @@ task<std::string> operator_client::log_in(gyre::time_point deadline) {
     if (client_.machine().logged_in()) co_return "";
     switch (client_.machine().rejected()) {
         case soup_reject::not_authorized: co_return "the login is refused: wrong name or password";
-        case soup_reject::session_not_available: co_return "the login is refused: no such session";
+        case soup_reject::session_not_available:
+            co_return "the login is refused: as many operators are here as there may be";
         case soup_reject::none: break;
     }
     co_return std::string{describe(client_.machine().ending())};
-}
-
-const char* operator_client::why_silent(const char* usual) const noexcept {
-    return client_.machine().ending() == soup_ending::life_ended
-               ? "no answer: the exchange was started anew, and what it was told before is gone"
-               : usual;
 }
 
 task<std::optional<std::vector<std::byte>>> operator_client::hear(gyre::time_point deadline) {

@@ -43,8 +43,9 @@ public:
     operator_client(gyre::io_context& context, const order_entry_client_options& options)
         : client_{context, options, *this} {}
 
-    /// Connects, and again whenever the connection is lost, until `leave` or `stop`, or until the exchange
-    /// ends the session or is started anew. Run it beside whatever waits for answers:
+    /// Connects, and tries again until it is logged in. Then until `leave` or `stop`, or until the connection
+    /// is lost: what an operator was told ends with it, so nothing could be resumed. Run it beside whatever
+    /// waits for answers:
     ///
     ///     co_await gyre::when_all(client.run(), halt_all(client));
     ///
@@ -76,8 +77,7 @@ public:
 
     /// Waits for the next message of the exchange.
     ///
-    /// @return  Nothing if none came in time, or none can come any more, as when the exchange has been
-    ///          started anew.
+    /// @return  Nothing if none came in time, or none can come any more.
     ///
     /// Cancellation, threads, cost:  as `log_in`.
     gyre::task<std::optional<std::vector<std::byte>>> hear(gyre::time_point deadline);
@@ -87,10 +87,6 @@ public:
     /// Errors:  none but cancellation.
     [[nodiscard]] gyre::event::wait_awaiter over() noexcept { return over_.wait(); }
 
-    /// Why nothing was heard: that the exchange was started anew, or else `usual`. Static storage, or
-    /// `usual`.
-    [[nodiscard]] const char* why_silent(const char* usual) const noexcept;
-
     /// Leaves, in order if it can be.
     void leave() noexcept {
         if (!client_.log_out()) client_.stop();
@@ -99,16 +95,27 @@ public:
     void stop() noexcept { client_.stop(); }
 
 private:
-    void logged_in() noexcept override { changed_.set(); }
+    // Far more than one question is answered with.
+    static constexpr std::size_t heard_max = 1024;
+
+    void logged_in() noexcept override {
+        was_in_ = true;
+        changed_.set();
+    }
     void heard(std::uint64_t, std::span<const std::byte> message) noexcept override {
+        if (heard_.size() == heard_max) return client_.stop();
         heard_.emplace_back(message.begin(), message.end());
         changed_.set();
+    }
+    void disconnected(soup_ending) noexcept override {
+        if (was_in_) client_.stop();
     }
 
     order_entry_client<gyre_traits> client_;
     gyre::event changed_;
     gyre::event over_;
     std::deque<std::vector<std::byte>> heard_;
+    bool was_in_ = false;
 };
 
 }  // namespace exchange

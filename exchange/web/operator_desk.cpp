@@ -140,7 +140,7 @@ std::string misunderstanding(const std::string& why) {
     return reply({{"message", "answer"}, {"outcome", "refused"}, {"reason", why}});
 }
 
-std::string answer_text(const command& asked, const command_answer& answer, const char* silence) {
+std::string answer_text(const command& asked, const command_answer& answer) {
     json made{{"message", "answer"}};
     std::visit(
         [&made](const auto& it) {
@@ -161,15 +161,18 @@ std::string answer_text(const command& asked, const command_answer& answer, cons
         case command_outcome::not_sent:
             say("refused", "the exchange is not connected; nothing was sent");
             break;
-        case command_outcome::unanswered: say("unanswered", silence); break;
+        case command_outcome::unanswered:
+            say("unanswered", "no answer came; it may have been carried out or not");
+            break;
     }
     return reply(std::move(made));
 }
 
-/// Carries out what the page says, until it says no more.
+/// Carries out what the page says, until it says no more, or the exchange is gone.
 gyre::task<> take_orders(operator_client& client, websocket::connection& page) {
     for (;;) {
-        const auto [ended, said] = co_await page.receive();
+        auto next = co_await gyre::when_any(page.receive(), client.over());
+        const auto [ended, said] = std::get<0>(std::move(next.results));
         if (ended) co_return;
         const operator_order order = read_operator_order(said.text());
         std::string answer;
@@ -178,9 +181,7 @@ gyre::task<> take_orders(operator_client& client, websocket::connection& page) {
             const command_answer got = co_await client.give(
                 *order.meant, std::chrono::steady_clock::now() + answer_within);
             goes_on = got.outcome != command_outcome::unanswered;
-            answer = answer_text(
-                *order.meant, got,
-                client.why_silent("no answer came; it may have been carried out or not"));
+            answer = answer_text(*order.meant, got);
         } else {
             answer = misunderstanding(order.why);
         }
@@ -189,13 +190,27 @@ gyre::task<> take_orders(operator_client& client, websocket::connection& page) {
     }
 }
 
+// There is no such market: a number is less than the most that there may be.
+constexpr instrument_id no_market{0xffff'fffe};
+
+/// Logs in. A trader's name opens a session as well, in which no command is understood: so one is given that
+/// changes nothing.
+///
+/// @return  Why not; empty if an operator is in.
+gyre::task<std::string> let_in(operator_client& client) {
+    const gyre::time_point deadline = std::chrono::steady_clock::now() + login_within;
+    std::string failure = co_await client.log_in(deadline);
+    if (!failure.empty()) co_return failure;
+    const command_answer told = co_await client.give(uncross{no_market}, deadline);
+    const bool answered = told.outcome == command_outcome::refused;
+    co_return answered ? std::string{} : std::string{"the login is refused: no operator's"};
+}
+
 /// Behind the login's request: the answer, and what follows.
 gyre::task<> serve_login(operator_client& client, websocket::connection& page) {
-    const std::string failure =
-        co_await client.log_in(std::chrono::steady_clock::now() + login_within);
+    const std::string failure = co_await let_in(client);
     const auto [failed] = co_await page.send_text(login_answer(failure));
-    if (!failed && failure.empty())
-        co_await gyre::when_any(take_orders(client, page), client.over());
+    if (!failed && failure.empty()) co_await take_orders(client, page);
     client.leave();
 }
 

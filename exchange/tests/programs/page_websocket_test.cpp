@@ -112,6 +112,10 @@ TEST_CASE("only an operator commands from the page, and no page of another site"
     const std::string wrong =
         page.hears({R"({"message":"login","username":"ops","password":"wrong"})", halt});
     CHECK_MESSAGE(has(wrong, "wrong name or password"), wrong);
+    const std::string trader =
+        page.hears({R"({"message":"login","username":"alice","password":"secret"})", halt});
+    CHECK_MESSAGE(has(trader, "no operator's"), trader);
+    CHECK_FALSE(has(trader, "login_accepted"));
     const std::string unasked = page.hears({halt, login, halt});
     CHECK_MESSAGE(has(unasked, "login_rejected"), unasked);
     CHECK_FALSE(has(unasked, "accepted"));
