@@ -240,16 +240,20 @@ def judge_operator(run: Demonstration, page: browser.Page, verdicts: Verdicts) -
     log_in_as_operator("operator")
     verdicts.note("the operator logs in",
                   page.wait_for("!document.querySelector('#operator-orders').hidden", SECONDS_MAX), said())
+    page.evaluate("document.querySelector('#operator-account-number').value = 1")
+    for form in ("operator-account", "operator-market", "order"):  # As Enter does in a field of it.
+        page.evaluate(f"document.querySelector('#{form}').requestSubmit()")
     enter(page, "buy", PRICE - 1, QUANTITY)
     becomes(lambda: any(row[3:5] == [str(PRICE - 1), str(QUANTITY)] for row in rows_of(page, "own")))
     press("data-phase=halted")
     verdicts.note("the market is halted", becomes(lambda: said() == "set phase 1: accepted."), said())
+    verdicts.note("no key in a field has commanded",
+                  "active" in run.ctl("show", "accounts", "--account", "1"))
     verdicts.note("the page shows it", becomes(lambda: "halted" in text_of(page, "#phase")),
                   text_of(page, "#phase"))
     press("data-message=uncross")
     verdicts.note("a refusal is told with its reason",
                   becomes(lambda: said().startswith("uncross 1: refused, ")), said())
-    page.evaluate("document.querySelector('#operator-account-number').value = 1")
     press("data-state=blocked")
     verdicts.note("the kill switch is thrown",
                   becomes(lambda: said() == "set account state 1: accepted."), said())

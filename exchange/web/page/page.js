@@ -27,6 +27,12 @@ function link(which, on, words) {
   at(`link-${which}`).dataset.state = on ? "on" : "off";
   at(`link-${which}`).querySelector("span").textContent = words;
 }
+// What acts is a button that is pressed, and no key in a field.
+function onButtons(form, act) {
+  at(form).onsubmit = (event) => event.preventDefault();
+  for (const button of at(form).querySelectorAll("button"))
+    button.onclick = () => { if (at(form).reportValidity()) act(button.dataset); };
+}
 function say(words) { at("said").textContent = words; }
 // Half a second, then twice as long each time, up to 15 seconds.
 function patience() {
@@ -81,13 +87,15 @@ function fact(name, value, more = "") {
 }
 
 function showProcess(it) {
-  const to = panelOf(it.name), status = it.status, now = performance.now();
+  const to = panelOf(it.name), status = it.status, now = status?.uptime_ms ?? 0;
   to.title.dataset.state = it.reachable && status.state === "ready" ? "on" : "off";
   to.title.textContent = it.reachable ? `${it.name} \u2014 ${status.state}` : `${it.name} \u2014 not connected`;
-  if (!it.reachable || to.pid !== status.pid) {  // Another process counts from nothing.
+  // Another process counts from nothing; times are its own, since answers wait on their way.
+  if (!it.reachable || to.pid !== status.pid || status.uptime_ms < to.when) {
     to.history = [];
     to.past = [];
     to.counts = null;
+    to.when = 0;
     to.pid = it.reachable ? status.pid : 0;
   }
   if (!it.reachable) {
@@ -97,7 +105,7 @@ function showProcess(it) {
   }
   const counts = status.counts ?? {}, facts = [fact("", `${status.backend ?? ""}, process ${status.pid}`), fact("up", `${Math.floor(status.uptime_ms / 1000)} s`)];
   for (const [name, value] of Object.entries(counts)) {
-    const before = to.counts?.[name], rate = before === undefined || status.gauges?.includes(name) ? 0 : (value - before) * 1000 / (now - to.when);
+    const before = to.counts?.[name], rate = before === undefined || status.gauges?.includes(name) || now === to.when ? 0 : (value - before) * 1000 / (now - to.when);
     facts.push(fact(name.replaceAll("_", " "), grouped(value), rate >= 1 ? `${grouped(Math.round(rate))}/s` : ""));
   }
   to.facts.replaceChildren(...facts);
@@ -152,17 +160,17 @@ function finishChart(id, parts, lines, otherwise) {
   at(`${id}-legend`).replaceChildren(...(words.length > 0 ? words : [otherwise]));
 }
 
-// Lines of [when, value] over the last minutes.
+// Lines of [age, value] over the last minutes.
 function showPast(id, series, heights, heightOf, otherwise) {
-  const now = performance.now(), { width, y, parts } = prepareChart(at(id), heights);
-  const x = (when) => width - 20 - (width - 80) * (now - when) / pastShown;
-  for (const seconds of [120, 90, 60, 30, 0]) parts.push(svg("text", { x: x(now - seconds * 1000), y: 168, "text-anchor": "middle" }, seconds === 0 ? "now" : `${seconds} s`));
-  const lines = series.map(({ words, points }) => ({ words, path: points.map(([when, value], each) => `${each === 0 ? "M" : "L"}${Math.max(60, x(when))} ${y(heightOf(value))}`).join("") }));
+  const { width, y, parts } = prepareChart(at(id), heights);
+  const x = (age) => width - 20 - (width - 80) * age / pastShown;
+  for (const seconds of [120, 90, 60, 30, 0]) parts.push(svg("text", { x: x(seconds * 1000), y: 168, "text-anchor": "middle" }, seconds === 0 ? "now" : `${seconds} s`));
+  const lines = series.map(({ words, points }) => ({ words, path: points.map(([age, value], each) => `${each === 0 ? "M" : "L"}${Math.max(60, x(age))} ${y(heightOf(value))}`).join("") }));
   finishChart(id, parts, lines, otherwise);
 }
 // What each two neighbours of what is remembered come to, where that is something.
 function steps(past, value) {
-  return past.slice(1).map((it, each) => [it.when, value(past[each], it)]).filter(([, it]) => it !== null);
+  return past.slice(1).map((it, each) => [past.at(-1).when - it.when, value(past[each], it)]).filter(([, it]) => it !== null);
 }
 function showThroughput() {
   const series = [];
@@ -322,8 +330,9 @@ function watchMarkets() {
 }
 
 // --- Trading ------------------------------------------------------------------------------------------
-const orders = new Map();  // Own orders that rest, by number and side.
-const fills = [];          // Own trades, the newest first.
+const orders = new Map();     // Own orders that rest, by number and side.
+const orderRows = new Map();  // Of these, by the same.
+const fills = [];             // Own trades, the newest first.
 const sides = { buy: [], sell: [] };
 const tradeWait = patience();
 let socket = null, credentials = null, life = "", next = 1, number = 0, beat = 0, ask = 0, mayTrade = false, changed = false, centred = false;
@@ -374,16 +383,26 @@ function none(columns, text) {
   return made;
 }
 
-function showOwn() {
-  changed = false;
-  at("own").tBodies[0].replaceChildren(...[...orders.values()].slice(-ordersShown).reverse().map((it) => {
+function rowOfOrder(it) {
+  const of = it.client_seq + it.side;
+  if (!orderRows.has(of)) {
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = "Cancel";
     button.setAttribute("aria-label", `Cancel order ${it.client_seq}`);
     button.onclick = () => send("cancel_order", { client_seq: String(++number), target: { client_seq: it.client_seq } });
-    return row([it.client_seq, it.instrument, it.side, grouped(it.price), grouped(it.open), button], [, , `word ${it.side === "buy" ? "bid" : "ask"}`]);
-  }));
+    orderRows.set(of, row([it.client_seq, it.instrument, it.side, "", "", button], [, , `word ${it.side === "buy" ? "bid" : "ask"}`]));
+  }
+  const made = orderRows.get(of);
+  made.cells[3].textContent = grouped(it.price);
+  made.cells[4].textContent = grouped(it.open);
+  return made;
+}
+function showOwn() {
+  changed = false;
+  for (const of of orderRows.keys()) if (!orders.has(of)) orderRows.delete(of);
+  // A row stays the same element while its order does, so that a button is not replaced under a finger.
+  at("own").tBodies[0].replaceChildren(...[...orders.values()].slice(-ordersShown).reverse().map(rowOfOrder));
   if (orders.size === 0) at("own").tBodies[0].append(none(6, "No order of yours rests."));
   at("fills").tBodies[0].replaceChildren(...fills.map((it) =>
     row([it.trade, it.instrument, it.side, grouped(it.price), grouped(it.quantity)], [, , `word ${it.side === "buy" ? "bid" : "ask"}`])));
@@ -475,21 +494,21 @@ at("login").onsubmit = (event) => {
   at("password").value = "";
   if (!waited) connect();
 };
-at("order").onsubmit = (event) => {
-  event.preventDefault();
-  if (!mayTrade || !event.submitter) return;
+onButtons("order", ({ side }) => {
+  if (!mayTrade) return;
   send("enter_order", {
-    client_seq: String(++number), instrument: instrument(), side: event.submitter.dataset.side,
+    client_seq: String(++number), instrument: instrument(), side,
     price: Number(at("price").value), quantity: Number(at("quantity").value), type: "limit", tif: "day",
     instruction: "none", self_trade: "account_default",
   });
-};
+});
 // --- The operator -------------------------------------------------------------------------------------
-let desk = null;
+let desk = null, unanswered = null;  // The connection, and the command that is under way.
 
 function sayToOperator(words) { at("operator-said").textContent = words; }
 function command(fields) {
-  sayToOperator(`${fields.message.replaceAll("_", " ")} \u2026`);
+  unanswered = fields.message.replaceAll("_", " ");
+  sayToOperator(`${unanswered} \u2026`);
   desk?.send(JSON.stringify(fields));
 }
 function mayCommand(yes, words) {
@@ -501,6 +520,7 @@ const answered = {
   login_accepted() { mayCommand(true, at("operator-user").value); sayToOperator("Logged in."); },
   login_rejected(it) { sayToOperator(`Login refused: ${it.reason}.`); },
   answer(it) {
+    unanswered = null;
     const what = it.command ? `${it.command.replaceAll("_", " ")} ${it.subject}: ` : "";
     sayToOperator(`${what}${it.outcome}${it.reason ? `, ${it.reason.replaceAll("_", " ")}` : ""}.`);
   },
@@ -512,24 +532,24 @@ at("operator-login").onsubmit = (event) => {
   at("operator-password").value = "";
   link("operator", false, "connecting");
   const now = desk = new WebSocket(`ws://${location.host}/operator`);
-  now.onopen = () => now.send(JSON.stringify(login));
-  now.onmessage = (message) => { const it = JSON.parse(message.data); answered[it.message]?.(it); };
+  now.onopen = () => { now.send(JSON.stringify(login)); now.onopen = null; };  // The password is kept by nothing here.
+  let told = false;
+  now.onmessage = (message) => { const it = JSON.parse(message.data); told = true; answered[it.message]?.(it); };
   now.onclose = () => {
-    if (!at("operator-orders").hidden) sayToOperator(`${at("operator-said").textContent} Logged out.`);
+    if (now !== desk) return;
+    if (!told) sayToOperator("The page's server did not let an operator in: it is away, or as many are here as may be.");
+    else if (unanswered) sayToOperator(`${unanswered}: no answer; it may have been carried out or not. Logged out.`);
+    else if (!at("operator-orders").hidden) sayToOperator("Logged out.");
+    unanswered = null;
     mayCommand(false, "not logged in");
   };
 };
-at("operator-market").onsubmit = (event) => {
-  event.preventDefault();
-  const { message, phase } = event.submitter?.dataset ?? {}, where = Number(at("operator-instrument").value);
+onButtons("operator-market", ({ message, phase }) => {
+  const where = Number(at("operator-instrument").value);
   if (phase) command({ message: "set_phase", instrument: where, phase });
-  else if (message) command({ message, instrument: where });
-};
-at("operator-account").onsubmit = (event) => {
-  event.preventDefault();
-  const state = event.submitter?.dataset.state;
-  if (state) command({ message: "set_account_state", account: Number(at("operator-account-number").value), state });
-};
+  else command({ message, instrument: where });
+});
+onButtons("operator-account", ({ state }) => command({ message: "set_account_state", account: Number(at("operator-account-number").value), state }));
 at("operator-leave").onclick = () => desk?.close();
 
 // --- Everything else ----------------------------------------------------------------------------------
