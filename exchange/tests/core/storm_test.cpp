@@ -104,7 +104,7 @@ void check_storm(storm_shape shape, storm_accent accent = storm_accent::none) {
     const std::uint64_t every_day =
         accent == storm_accent::none ? STORM_COMMANDS : STORM_COMMANDS / 5;
     const std::uint64_t commands = number_from("EXCHANGE_STORM_COMMANDS", every_day);
-    const std::uint64_t first_seed = number_from("EXCHANGE_STORM_SEED", 1);
+    const std::uint64_t first_seed = number_from("EXCHANGE_STORM_SEED", 1 + number(accent));
     std::uint64_t messages = 0;
     std::size_t standing_max = 0;
     std::uint64_t accented = 0;

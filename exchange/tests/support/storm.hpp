@@ -50,7 +50,7 @@ enum class storm_accent : std::uint8_t {
     last_days,  ///< Orders that are good till a date.
     quotes,
     protections,  ///< Set and changed, beside what is protected: quotes.
-    phases,       ///< Auctions, interruptions, schedules and halts.
+    phases,       ///< Auctions, interruptions and schedules.
 };
 
 [[nodiscard]] std::string_view name_of(storm_accent accent);
