@@ -115,10 +115,11 @@ public:
     std::uint64_t losses = 0;          ///< Of the connection.
     std::uint64_t lives = 0;           ///< That it was told of beside the first.
 
-    /// All are quiet: what has no answer now gets none.
-    void settle() {
-        for (const auto& [number, known] : sent_)
-            if (known == fate::unknown) ++unanswered;
+    /// All are quiet, and what was told has been heard: what has no answer now gets none.
+    void settle() { unanswered += orders_without_word(); }
+    [[nodiscard]] std::uint64_t orders_without_word() const {
+        return static_cast<std::uint64_t>(std::ranges::count_if(
+            sent_, [](const auto& each) { return each.second == fate::unknown; }));
     }
 
 private:
@@ -351,7 +352,10 @@ private:
             for (const trading_client& each : clients) each.tell(of_clients);
             known_positions held;
             for (const trading_client& each : clients) each.tell(held);
-            return of_clients == orders_of_exchange() && held == positions_of_exchange();
+            const bool words_heard = std::ranges::all_of(
+                clients, [](const trading_client& it) { return it.orders_without_word() == 0; });
+            return words_heard && of_clients == orders_of_exchange() &&
+                   held == positions_of_exchange();
         });
         known_orders of_clients;
         for (const trading_client& each : clients) each.tell(of_clients);

@@ -9,14 +9,42 @@
 
 #include <csignal>
 #include <random>
+#include <set>
 #include <sstream>
 #include <utility>
 
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 namespace exchange::testing {
+namespace {
+
+/// For a listener, and for datagrams.
+bool is_free(std::uint16_t port) {
+    bool free = true;
+    for (const int kind : {SOCK_STREAM, SOCK_DGRAM}) {
+        const int probe = ::socket(AF_INET, kind | SOCK_CLOEXEC, 0);
+        REQUIRE(probe >= 0);
+        sockaddr_in name{};
+        name.sin_family = AF_INET;
+        name.sin_port = htons(port);
+        name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        free = ::bind(probe, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0 && free;
+        ::close(probe);
+    }
+    return free;
+}
+
+}  // namespace
 
 std::string own_place() {
     static std::mt19937 dice{std::random_device{}()};
-    return "127.0.0.1:" + std::to_string(20'000 + dice() % 10'000);
+    static std::set<std::uint16_t> given;
+    for (;;) {
+        const auto port = static_cast<std::uint16_t>(20'000 + dice() % 10'000);
+        if (is_free(port) && given.insert(port).second) return "127.0.0.1:" + std::to_string(port);
+    }
 }
 
 std::string sample_of(const std::string& name, const std::function<void(nlohmann::json&)>& change) {

@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -100,8 +101,8 @@ private:
     [[nodiscard]] set_protection any_protection();
     [[nodiscard]] define_instrument any_price_protection();
     [[nodiscard]] command any_accented();
-    [[nodiscard]] enter_advanced_order any_advanced_order() { return any_advanced_order(below(8)); }
-    [[nodiscard]] enter_advanced_order any_advanced_order(std::uint32_t roll);
+    /// @param  kind  0 to 3: a stop, 4 and 5: an iceberg, 6: a minimum quantity, 7: a last day.
+    [[nodiscard]] enter_advanced_order any_advanced_order(std::optional<std::uint32_t> kind = {});
     void make_stop(enter_advanced_order& it);
     [[nodiscard]] price_ticks any_trigger(order_side side, instrument_id in);
     [[nodiscard]] contracts any_part(contracts quantity);

@@ -25,7 +25,7 @@ command storm::any_accented() {
 }
 
 // Mostly one thing at a time, or one kind of refusal would hide all others.
-enter_advanced_order storm::any_advanced_order(std::uint32_t roll) {
+enter_advanced_order storm::any_advanced_order(std::optional<std::uint32_t> kind) {
     const enter_order plain = any_order();
     enter_advanced_order it{plain.session,
                             plain.client_seq,
@@ -41,6 +41,7 @@ enter_advanced_order storm::any_advanced_order(std::uint32_t roll) {
                             0,
                             0,
                             0};
+    const std::uint32_t roll = kind ? *kind : below(8);
     if (roll < 4) make_stop(it);
     if (roll == 4 || roll == 5 || chance(100)) it.display_quantity = any_part(it.quantity);
     if (roll == 6 || chance(60)) it.minimum_quantity = any_part(it.quantity);
