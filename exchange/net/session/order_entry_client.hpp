@@ -126,6 +126,7 @@ public:
             } else {
                 handler_.not_reached(error);
             }
+            if (stopped_) break;  // By the handler, when nothing waited here.
             const auto [ended] = co_await timer_.wait_until(X::now(context_) + pause);
             if (ended) break;  // Stopped, or the context ends.
             pause = std::min(pause * 2, options_.reconnect_after_max);

@@ -506,6 +506,8 @@ TEST_CASE("market data subscriber: a secured distributor is believed by its auth
                 for (const client_tls& wrong : {other, misnamed}) {
                     market_data_options options = options_of(it, by);
                     options.tls = wrong;
+                    // Not waited for, since there is no other connection.
+                    options.reconnect_after = options.reconnect_after_max = std::chrono::hours{1};
                     market_data_subscriber c = subscriber_of(it.on, options);
                     const security_failed why = co_await hear<security_failed>(c);
                     CHECK_FALSE(why.why.view().empty());
