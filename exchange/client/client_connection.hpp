@@ -55,6 +55,22 @@ private:
     order_entry_client<gyre_traits, Transport> client_;
 };
 
+/// A connection has ended without a login: why was none answered?
+///
+/// @return  `errc::eof` if the other end hung up, `timed_out` if it was silent, `protocol_error` if it said
+///          something else; ok if there was an answer.
+[[nodiscard]] inline gyre::error why_no_answer(soup_ending ending) noexcept {
+    switch (ending) {
+        case soup_ending::none: return gyre::errc::eof;
+        case soup_ending::peer_silent: return gyre::errc::timed_out;
+        case soup_ending::rejected:
+        case soup_ending::wrong_session:
+        case soup_ending::life_ended:
+        case soup_ending::not_kept: return gyre::errc::ok;
+        default: return gyre::errc::protocol_error;
+    }
+}
+
 /// @return  Null if this build has no WebSockets.
 [[nodiscard]] std::unique_ptr<client_connection> websocket_connection(
     gyre::io_context& on, const order_entry_client_options& options, order_entry_handler& handler);

@@ -39,7 +39,8 @@ struct connection_lost {
     soup_ending why;  ///< `none`: the connection broke without a word.
 };
 
-/// The exchange cannot be reached; it is tried again. Told once until it is reached.
+/// The exchange cannot be reached, or does not answer a login (`errc::eof`: it hung up; `timed_out`: it was
+/// silent; `protocol_error`: it is something else); it is tried again. Told once until a login is accepted.
 struct unreachable {
     gyre::error why;
 };

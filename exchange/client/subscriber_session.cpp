@@ -287,7 +287,8 @@ void subscriber_session::not_reached(gyre::error why) noexcept {
 
 void subscriber_session::disconnected(soup_ending why) noexcept {
     const bool last = stopped_ || connection_->machine().is_over();  // Told by `session_over`.
-    if (std::exchange(in_, false) && !last) tell({connection_lost{why}});
+    const bool was_in = std::exchange(in_, false);
+    if (was_in && !last) tell({connection_lost{why}});
     std::vector<instrument_id> current;
     for (const auto& [which, it] : books_.all())
         if (it.current()) current.push_back(which);
@@ -298,6 +299,8 @@ void subscriber_session::disconnected(soup_ending why) noexcept {
         refused_upgrade_ = !refused_security_;
         if (refused_security_) tell({security_failed{insecure_}});
         connection_->stop();
+    } else if (!was_in && !last) {
+        if (const gyre::error none = why_no_answer(why)) not_reached(none);
     }
     insecure_ = {};
 }

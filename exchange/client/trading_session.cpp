@@ -278,12 +278,15 @@ void trading_session::disconnected(soup_ending why) noexcept {
     full_ = false;
     sent_.doubt();
     const bool last = stopped_ || connection_->machine().is_over();  // Told by `session_over`.
-    if (std::exchange(in_, false) && !last) tell({.what = connection_lost{why}});
+    const bool was_in = std::exchange(in_, false);
+    if (was_in && !last) tell({.what = connection_lost{why}});
     if (connection_->turned_away()) {
         refused_security_ = !insecure_.view().empty();
         refused_upgrade_ = !refused_security_;
         if (refused_security_) tell({.what = security_failed{insecure_}});
         connection_->stop();
+    } else if (!was_in && !last) {
+        if (const gyre::error none = why_no_answer(why)) not_reached(none);
     }
     insecure_ = {};
     changed_.set();

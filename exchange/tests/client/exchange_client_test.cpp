@@ -348,6 +348,28 @@ TEST_CASE("exchange client: an exchange that is not there is told once, and foun
     });
 }
 
+TEST_CASE("exchange client: an exchange that answers no login is told to be unreachable, once") {
+    laws::hold([](laws::fixture& it) -> task<> {
+        relay between{it.on, it.facility->order_entry()};
+        between.swallow_down = true;
+        exchange_client_options options = options_at(between.where(), "alice");
+        options.dead_after = std::chrono::milliseconds{250};
+        options.reconnect_after_max = std::chrono::milliseconds{10};
+        exchange_client a = client_of(it, options);
+        const unreachable told = co_await hear<unreachable>(a);
+        CHECK(told.why == errc::timed_out);
+        const int before = between.connections;
+        while (between.connections < before + 2)
+            static_cast<void>(co_await gyre::sleep_for(std::chrono::milliseconds{1}));
+        news more;
+        CHECK_FALSE(a.try_next(more));
+        between.swallow_down = false;
+        static_cast<void>(co_await hear<caught_up>(a));
+        a.stop();
+        between.stop();
+    });
+}
+
 TEST_CASE("exchange client: news that are not taken stop the reading, and none is lost") {
     laws::hold([](laws::fixture& it) -> task<> {
         exchange_client_options options = options_at(it.facility->order_entry(), "alice");

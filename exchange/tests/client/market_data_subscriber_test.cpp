@@ -420,6 +420,43 @@ TEST_CASE(
     });
 }
 
+TEST_CASE("market data subscriber: one that answers no login is told to be unreachable, once") {
+    distributors::hold([](scene& it) -> task<> {
+        it.begin_distributor();
+        for (const client_transport by : spoken) {
+            market_data_options options = options_of(it, by);
+            options.dead_after = std::chrono::milliseconds{250};
+            options.reconnect_after_max = std::chrono::milliseconds{10};
+            relay between{it.on, options.distributor};
+            options.distributor = between.where();
+            between.swallow_up = true;
+            market_data_subscriber c = subscriber_of(it.on, options);
+            const unreachable silent = co_await hear<unreachable>(c);
+            CHECK(silent.why == errc::timed_out);
+            const int before = between.connections;
+            while (between.connections < before + 2)
+                static_cast<void>(co_await gyre::sleep_for(std::chrono::milliseconds{1}));
+            market_news told;
+            CHECK_FALSE(c.try_next(told));
+            between.swallow_up = false;
+            static_cast<void>(co_await hear<logged_in>(c));
+            between.stop();
+            c.stop();
+            static_cast<void>(co_await hear<session_over>(c));
+        }
+        held_port away;
+        away.release();
+        relay hangs_up{it.on, away.at()};
+        market_data_subscriber c = subscriber_of(it.on, options_of(hangs_up.where()));
+        const unreachable gone = co_await hear<unreachable>(c);
+        CHECK(gone.why == errc::eof);
+        hangs_up.stop();
+        c.stop();
+        static_cast<void>(co_await hear<session_over>(c));
+        it.close();
+    });
+}
+
 TEST_CASE("market data subscriber: it may go at any moment, also while it is waited for") {
     distributors::hold([](scene& it) -> task<> {
         it.begin_distributor();
@@ -518,7 +555,7 @@ TEST_CASE("market data subscriber: a secured distributor is believed by its auth
             // One that speaks no TLS is not let in, nor told to have been refused: it may come again.
             market_data_options plain = options_of(it);
             market_data_subscriber c = subscriber_of(it.on, plain);
-            static_cast<void>(co_await gyre::sleep_for(std::chrono::milliseconds{50}));
+            static_cast<void>(co_await hear<unreachable>(c));
             CHECK_FALSE(c.connected());
             c.stop();
             static_cast<void>(co_await hear<session_over>(c));
