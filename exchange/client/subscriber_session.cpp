@@ -74,7 +74,11 @@ bool subscriber_session::start(gyre::io_context& on, std::shared_ptr<channel_sec
 /// Goes on while everything around it is stopped, as when the loop ends: `keep_asking` hears that and stops
 /// the connection, whose coroutines end in order then.
 gyre::task<> subscriber_session::drive(std::shared_ptr<subscriber_session> it) {
-    static_cast<void>(co_await gyre::shielded(it->connection_->run(), gyre::duration::max()));
+    const soup_client& machine = it->connection_->machine();
+    do {
+        static_cast<void>(co_await gyre::shielded(it->connection_->run(), gyre::duration::max()));
+        // What is not kept is nothing that a subscriber wants: the session is there, and so it logs in.
+    } while (machine.ending() == soup_ending::not_kept && !it->stopped_);
     it->finish();
 }
 

@@ -15,7 +15,10 @@
 #include <support/certificates.hpp>
 #include <support/scratch_directory.hpp>
 
+#include <algorithm>
+#include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -87,6 +90,13 @@ task<> hear_book(market_data_subscriber& from, std::string wanted) {
         const auto told = co_await from.next();
         REQUIRE(told.ok());
     }
+}
+
+std::vector<std::byte> packet_of(soup_type type, std::span<const std::byte> payload) {
+    std::vector<std::byte> made(soup_header_bytes + payload.size());
+    write_soup_header(std::span{made}.first<soup_header_bytes>(), type, payload.size());
+    std::ranges::copy(payload, made.begin() + soup_header_bytes);
+    return made;
 }
 
 /// Two who trade, and what they did.
@@ -451,6 +461,41 @@ TEST_CASE("market data subscriber: one that answers no login is told to be unrea
         const unreachable gone = co_await hear<unreachable>(c);
         CHECK(gone.why == errc::eof);
         hangs_up.stop();
+        c.stop();
+        static_cast<void>(co_await hear<session_over>(c));
+        it.close();
+    });
+}
+
+TEST_CASE("market data subscriber: a session that was refused, and is there, is logged in to") {
+    distributors::hold([](scene& it) -> task<> {
+        auto listening = gyre::stream_acceptor::listen(it.on, loopback(0), {});
+        REQUIRE(listening.ok());
+        gyre::stream_acceptor doors = listening.take();
+        market_data_subscriber c = subscriber_of(it.on, options_of(doors.local_endpoint().value()));
+        const std::vector<std::byte> in = packet_of(
+            soup_type::login_accepted, format_soup_acceptance({soup_session{"LIFE1"}, 1}));
+        const std::vector<std::byte> not_there = packet_of(
+            soup_type::login_rejected, std::array{std::byte(soup_reject::session_not_available)});
+        gyre::stream_socket last;
+        for (const auto& answer : {in, not_there, in, in}) {
+            last = {};  // The one before is lost.
+            auto accepted = co_await gyre::with_timeout(std::chrono::seconds{10}, doors.accept());
+            REQUIRE(accepted.ok());
+            last = accepted.take();
+            std::array<std::byte, soup_header_bytes + soup_login_bytes> login;
+            const auto got = co_await gyre::read_exactly(last, gyre::mutable_buffer{login});
+            REQUIRE(got.ok());
+            const auto put = co_await gyre::write_all(last, gyre::const_buffer{answer});
+            REQUIRE(put.ok());
+        }
+        static_cast<void>(co_await hear<logged_in>(c));
+        market_news told;
+        REQUIRE(c.try_next(told));
+        CHECK(told.as<connection_lost>() != nullptr);
+        const auto next = co_await c.next();
+        REQUIRE(next.ok());
+        CHECK(next.value().as<logged_in>() != nullptr);
         c.stop();
         static_cast<void>(co_await hear<session_over>(c));
         it.close();
