@@ -61,7 +61,9 @@ class subscriber_session;
 /// A program's subscriptions at a distributor. Moves.
 ///
 /// A slow program is told less, and the newest: while `news_max` news wait the connection is not read, and
-/// the distributor conflates what is to be told. So memory is bounded by the options.
+/// the distributor conflates what is to be told. So memory is bounded by the options. One that takes nothing
+/// for the distributor's `stalled_ms` is shed, and learns that when it reads again, behind what its kernel
+/// had kept: `connection_lost`, and then books are told anew. Trades between are not told, nor counted.
 ///
 /// Destruction: at any time on the loop's thread, also while `next` waits, which then ends with
 /// `errc::closed`. The connection is cut, and what remains ends by itself as the loop goes on; the loop may
@@ -118,8 +120,8 @@ public:
     [[nodiscard]] const std::map<instrument_id, followed_market>& markets() const noexcept;
     /// Is there a login?
     [[nodiscard]] bool connected() const noexcept;
-    /// Times that a book did not go on where it had ended and was asked for anew: none, unless the
-    /// distributor is broken.
+    /// Times that a book did not go on where it had ended and was asked for anew. Of a distributor that is in
+    /// order, only where a subscription follows the end of one before its last difference has come.
     [[nodiscard]] std::uint64_t broken_books() const noexcept;
 
     /// Ends the session in order: `session_over` follows. False if there is no connection, or no room.

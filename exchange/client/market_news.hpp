@@ -38,7 +38,8 @@ struct trades_missed {
     std::uint64_t count;
 };
 
-/// What was asked for is told from here on. Once for each subscription, not after each login.
+/// What was asked for is told from here on. Once for each subscription, not after each login; not for one
+/// that was replaced or ended before its answer came.
 struct subscription_granted {
     std::uint32_t request;
     instrument_id instrument;  ///< None: all.

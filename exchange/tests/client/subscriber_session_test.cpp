@@ -118,6 +118,23 @@ TEST_CASE("subscriber session: half of a book is given up with what was wanted o
     CHECK(copy.hear(last) == told_step::broken);
 }
 
+TEST_CASE("subscriber session: an answer to what is not wanted any more is no news") {
+    subscriber_session it{few_markets()};
+    const auto first = it.want({.instrument = gold});
+    const auto second = it.want({.instrument = gold, .depth = 1});
+    const auto third = it.want({.instrument = iron});
+    REQUIRE(it.want_no_more(iron).ok());
+    it(subscribed{first.value(), gold, 0, true, true, true});
+    it(subscription_refused{third.value(), iron, subscription_refusal::unknown_instrument});
+    market_news told;
+    CHECK_FALSE(it.try_next(told));
+    it(subscribed{second.value(), gold, 1, true, true, true});
+    REQUIRE(it.try_next(told));
+    const auto* const granted = told.as<subscription_granted>();
+    REQUIRE(granted != nullptr);
+    CHECK(granted->request == second.value());
+}
+
 TEST_CASE("subscriber session: as many subscriptions as there may be, beside one for all") {
     for (const bool beside_all : {false, true}) {
         CAPTURE(beside_all);
