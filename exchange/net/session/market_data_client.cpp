@@ -211,10 +211,17 @@ std::span<const std::byte> market_data_client::output() noexcept {
             const market_book* const book = host_.books().find(it.what.instrument);
             if (book != nullptr && market_updates::due(*book, it.seen)) {
                 const std::uint64_t before = it.seen.dropped;
+                const market_seen::part begun = it.seen.snapshot;
                 const bool all = host_.updates().tell(*book, it.what, it.seen, *this);
                 dropped_ += it.seen.dropped - before;
                 host_.counts().dropped += it.seen.dropped - before;
-                if (!all) break;
+                if (!all) {
+                    // A whole book is told to its end; one that is begun anew, or only goes on changing, lets
+                    // the others have their turns.
+                    const market_seen::part& now = it.seen.snapshot;
+                    if (!now.any || (begun.any && begun.begun != now.begun)) ++turn_;
+                    break;
+                }
             }
             ++turn_;
         }

@@ -53,15 +53,18 @@ public:
 
     /// Reads what there is, as a peer that takes so many bytes at a time.
     void read(std::size_t piece = 1 << 20) {
-        for (;;) {
-            const auto offered = machine.output();
-            if (offered.empty()) return;
-            const std::size_t size = std::min(piece, offered.size());
-            unread_.insert(unread_.end(), offered.begin(),
-                           offered.begin() + static_cast<std::ptrdiff_t>(size));
-            machine.sent(size, now);
-            hear();
+        while (read_once(piece)) {
         }
+    }
+    bool read_once(std::size_t piece = 1 << 20) {
+        const auto offered = machine.output();
+        if (offered.empty()) return false;
+        const std::size_t size = std::min(piece, offered.size());
+        unread_.insert(unread_.end(), offered.begin(),
+                       offered.begin() + static_cast<std::ptrdiff_t>(size));
+        machine.sent(size, now);
+        hear();
+        return true;
     }
 
     void operator()(const subscribed& it) { granted.push_back(it); }
@@ -143,7 +146,8 @@ private:
 /// Books that are fed by the test, and their host.
 class distributor {
 public:
-    explicit distributor(market_data_host_options how = opened()) : host{how, books, begun} {
+    explicit distributor(market_data_host_options how = opened(), std::size_t changes_max = 64)
+        : books{{.changes_max = changes_max, .trades_max = 8}, true}, host{how, books, begun} {
         set(first, 1, 1);
         set(second, 1, 1);
         host.begin_life("LIFE1", begun);
@@ -164,7 +168,7 @@ public:
     }
     void print(instrument_id in) { say(trade{trade_id{next}, 7, in, 1, order_side::buy}); }
 
-    market_books books{{.changes_max = 64, .trades_max = 8}, true};
+    market_books books;
     market_data_host host;
     std::uint64_t next = 1;
 };
@@ -458,6 +462,58 @@ TEST_CASE("market data: heartbeats both ways, a silent peer, and ends in order")
     connection never{all.host};
     never.machine.on_timer(begun + 30s);
     CHECK(never.machine.ending() == soup_ending::login_timed_out);
+}
+
+TEST_CASE("market data: a large book that is always another one does not keep the rest waiting") {
+    constexpr price_ticks levels = 4 * told_levels_max;
+    for (const bool begun_anew : {false, true}) {  // Or told what has changed, in parts.
+        CAPTURE(begun_anew);
+        market_data_host_options how = distributor::opened();
+        how.unsent_bytes_max = market_message_bytes_max + soup_header_bytes;
+        distributor all{how, std::size_t{begun_anew ? 64U : 1024U}};
+        std::uint32_t orders = 0;
+        const auto change = [&] {
+            ++orders;
+            for (price_ticks each = 1; each <= levels; ++each) all.set(first, each, orders);
+        };
+        change();
+        connection it{all.host};
+        it.log_in("anyone", "");
+        it.ask(subscribe{1, first, 0, true, false, false});
+        it.ask(subscribe{2, second, 0, false, true, false});
+        it.read();
+        CHECK(it.levels == levels);
+        change();
+        it.read_once();  // A part of the first.
+        change();
+        all.print(second);
+        for (int turn = 0; turn < 8; ++turn) {
+            it.read_once();
+            change();
+        }
+        CHECK(it.trades == 1);
+        // And it is told to its end once it is left in peace.
+        it.read();
+        CHECK(it.state == all.books.find(first)->version());
+    }
+}
+
+TEST_CASE("market data: a large book is told to its end before the next one is begun") {
+    market_data_host_options how = distributor::opened();
+    how.unsent_bytes_max = market_message_bytes_max + soup_header_bytes;
+    distributor all{how};
+    constexpr price_ticks levels = 4 * told_levels_max;
+    for (price_ticks each = 1; each <= levels; ++each) all.set(first, each, 1);
+    connection it{all.host};
+    it.log_in("anyone", "");
+    it.ask(subscribe{1, first, 0, true, false, false});
+    it.ask(subscribe{2, second, 0, false, false, true});
+    while (it.levels < levels) {
+        CHECK_FALSE(it.summary.has_value());
+        it.read_once();
+    }
+    it.read();
+    CHECK(it.summary.has_value());
 }
 
 TEST_CASE("market data: many instruments have their turns, also where there is little room") {
