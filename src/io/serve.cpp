@@ -6,10 +6,15 @@
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/timeout.hpp>
 
+#include <algorithm>
+#include <chrono>
+
 #include <sys/socket.h>
 
 namespace gyre {
 namespace {
+
+constexpr duration ask_pause_min = std::chrono::milliseconds{1};
 
 bool is_exhaustion(error failed) noexcept {
     return failed == errc::process_descriptors_exhausted ||
@@ -65,7 +70,8 @@ task<io_result<>> connection_intake::wait_for_place() {
         co_return room;
     }
     for (;;) {
-        const duration patience = options_.on_full();
+        // However hasty the program is, asking it must not keep the loop turning.
+        const duration patience = std::max<duration>(options_.on_full(), ask_pause_min);
         const io_result<> room = co_await with_timeout(patience, slots_.acquire_for_intake());
         if (room.error() != errc::timed_out) co_return room;
     }

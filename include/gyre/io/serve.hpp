@@ -75,8 +75,9 @@ struct serve_options {
 
     /// Told that every place is taken while a connection is there that wants one, or that descriptors are
     /// exhausted, so that the program may end a session which has nothing to do. Yields after what time it
-    /// wants to be told again, if there is no room by then. With it one connection beyond `connections_max`
-    /// is accepted, and waits for its place. On the loop that accepts; it must neither wait nor throw.
+    /// wants to be told again, 1 ms or more, if there is no room by then. With it one connection beyond
+    /// `connections_max` is accepted, and waits for its place. On the loop that accepts; it must neither
+    /// wait nor throw.
     std::function<duration()> on_full;
 
     /// Told of the sessions that are there still when a stop follows a drain, so when the grace of
