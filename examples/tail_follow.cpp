@@ -58,6 +58,7 @@ gyre::task<gyre::io_result<>> follow(gyre::file& log, const std::filesystem::pat
             const auto ours = co_await log.status();
             const auto named = co_await gyre::status_of(path.string());
             if (!ours.ok()) co_return ours.error();
+            if (!named.ok() && named.error() != gyre::errc::no_such_file) co_return named.error();
             const bool is_other = named.ok() && (named.value().inode != ours.value().inode ||
                                                  named.value().device != ours.value().device);
             // Who has the old one open goes on with it until it opens the new one. So that is waited for, and
