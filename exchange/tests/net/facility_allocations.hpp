@@ -335,9 +335,14 @@ private:
         busy_day<wire> today{clients, order_entry, requests};
         co_await today.begin();
         co_await today.trade(1'000);
-        co_await count_there(clients, on, before);
-        co_await today.trade(10'000);
         co_await count_there(clients, on, after);
+        // A buffer grows once more when a thread was kept waiting and its backlog is the longest yet. That ends;
+        // what allocates by the message does so each time.
+        for (int times = 0; times < 4 && before != after; ++times) {
+            before = after;
+            co_await today.trade(10'000);
+            co_await count_there(clients, on, after);
+        }
         today.end();
     }
 
