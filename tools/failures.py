@@ -4,7 +4,8 @@
 
 Usage: `tools/failures.py FILE...`, each a JUnit file that ctest wrote. Each test that failed is printed
 with its preset (the folder that its file lies in), its name and the end of its output; what was left out
-is counted. Nothing is printed when nothing failed. The exit code is 0, or 2 if a file cannot be read.
+is counted. A test that has passed when it was run again (FILE-again.xml beside FILE.xml) is unsteady, and
+printed as well. Nothing is printed when nothing failed. The exit code is 0, or 2 if a file cannot be read.
 
 A run of all presets prints some ten thousand lines, and many CI systems keep only the last hundred.
 """
@@ -26,27 +27,42 @@ class Failure:
     name: str
     seconds: float
     output: str
+    unsteady: bool
+
+    @property
+    def verdict(self) -> str:
+        return "UNSTEADY, failed once" if self.unsteady else "FAILED"
 
     def __str__(self) -> str:
         lines = self.output.rstrip().splitlines() or ["(it printed nothing)"]
         hidden = len(lines) - LINES_MAX
         if hidden > 0:
             lines = [f"({hidden} lines before these)", *lines[hidden:]]
-        title = f"{self.preset}: FAILED after {self.seconds:.1f} s: {self.name}"
+        title = f"{self.preset}: {self.verdict} after {self.seconds:.1f} s: {self.name}"
         return "\n".join([title, *("    " + line for line in lines)])
 
 
 def failures(path: Path) -> Iterator[Failure]:
     """ctest says "run" of a test that passed, "disabled" of one that was not to run, "fail" of one that
     failed, and "notrun" both of one that could not be started and of one that skipped itself."""
+    passed_again = passed(path.with_stem(f"{path.stem}-again"))
     for case in ElementTree.parse(path).iter("testcase"):
         status = case.get("status")
         skipped = case.find("skipped")
         reason = "" if skipped is None else skipped.get("message", "")
         if status in ("run", "disabled") or reason.startswith("SKIP_"):
             continue
+        name = case.get("name", "?")
         output = case.findtext("system-out") or reason
-        yield Failure(path.parent.name, case.get("name", "?"), float(case.get("time", "0")), output)
+        seconds = float(case.get("time", "0"))
+        yield Failure(path.parent.name, name, seconds, output, name in passed_again)
+
+
+def passed(path: Path) -> set[str]:
+    if not path.exists():
+        return set()
+    cases = ElementTree.parse(path).iter("testcase")
+    return {case.get("name", "?") for case in cases if case.get("status") == "run"}
 
 
 def main() -> int:
@@ -62,7 +78,7 @@ def main() -> int:
     for failure in failed[:TESTS_MAX]:
         print(failure)
     for failure in failed[TESTS_MAX:]:
-        print(f"{failure.preset}: FAILED, too: {failure.name}")
+        print(f"{failure.preset}: {failure.verdict}, too: {failure.name}")
     return 0
 
 

@@ -82,6 +82,20 @@ class Ends(unittest.TestCase):
         self.assertEqual(text.count("FAILED after"), failures.TESTS_MAX)
         self.assertTrue(text.endswith("some_preset: FAILED, too: t12\n"))
 
+    def test_what_has_passed_when_it_was_run_again_is_unsteady(self) -> None:
+        self.results.write_text(
+            '<testsuite><testcase name="shaky" status="fail" time="1"><system-out>1 is not 2</system-out>'
+            '</testcase><testcase name="broken" status="fail" time="2"/></testsuite>'
+        )
+        self.results.with_stem("results-again").write_text(
+            '<testsuite><testcase name="shaky" status="run"/><testcase name="broken" status="fail"/>'
+            "</testsuite>"
+        )
+        code, text = printed(self.results)
+        self.assertEqual(code, 0)
+        self.assertIn("some_preset: UNSTEADY, failed once after 1.0 s: shaky\n    1 is not 2\n", text)
+        self.assertIn("some_preset: FAILED after 2.0 s: broken\n", text)
+
     def test_nothing_is_said_when_nothing_failed(self) -> None:
         self.run_ctest("--tests-regex", "passes|skips_itself|is_disabled")
         self.assertEqual(printed(self.results), (0, ""))
