@@ -364,6 +364,10 @@ def main() -> None:
     except (Unusable, OSError) as error:
         print(f"run.py: {error}", file=sys.stderr)
         sys.exit(2)
+    except ModuleNotFoundError as error:
+        print(f"run.py: {error}: ./dev setup installs it for /usr/bin/python3. What was measured is kept: "
+              "`run.py report FILE` shows it", file=sys.stderr)
+        sys.exit(2)
     except KeyboardInterrupt:
         print("run.py: interrupted; the same command with the same --json goes on from here", file=sys.stderr)
         sys.exit(130)

@@ -336,8 +336,8 @@ private:
         co_await today.begin();
         co_await today.trade(1'000);
         co_await count_there(clients, on, after);
-        // A buffer grows once more when a thread was kept waiting and its backlog is the longest yet. That ends;
-        // what allocates by the message does so each time.
+        // A buffer grows once more when a thread was kept waiting and its backlog is the longest yet. That
+        // ends; what allocates by the message does so each time.
         for (int times = 0; times < 4 && before != after; ++times) {
             before = after;
             co_await today.trade(10'000);
