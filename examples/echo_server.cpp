@@ -4,6 +4,7 @@
 //
 // SIGTERM ends the intake; connections go on for the grace, then each is closed in order: every byte that
 // was read is sent back before the end of the stream, and a second SIGTERM ends all that at once.
+// snippet: program
 #include <gyre/gyre.hpp>
 
 #include <array>
@@ -70,3 +71,4 @@ int main(int count, char** arguments) {
     options.grace = 1s;
     return gyre::run_until_signal(echo_server(local.value()), options);
 }
+// end of snippet

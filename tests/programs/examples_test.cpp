@@ -57,6 +57,10 @@ TEST_CASE("hello_timer counts down and greets") {
     check_output(GYRE_HELLO_TIMER, GYRE_EXAMPLES "/hello_timer.expected");
 }
 
+TEST_CASE("first_tasks: results come one after the other, together, wrong and too late") {
+    check_output(GYRE_FIRST_TASKS, GYRE_EXAMPLES "/guide/first_tasks.expected");
+}
+
 TEST_CASE("inside_asio: a gyre client and an Asio server talk on one thread") {
     if (std::string_view{GYRE_INSIDE_ASIO}.empty()) {
         MESSAGE("not built: it needs Boost and exceptions");

@@ -10,6 +10,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -80,6 +81,24 @@ std::string ask_broker(const std::string& path, std::string_view name) {
 std::string next_frame(plain_peer& from) {
     const std::string head = from.hears(2);
     return head.size() < 2 ? head : head + from.hears(static_cast<std::size_t>(head[1] & 0x7f));
+}
+
+// Whether a server of datagrams sends one back. It is sent again as long as neither it nor a refusal comes.
+bool is_echoed(const endpoint& where) {
+    const int number = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const auto* raw = reinterpret_cast<const sockaddr*>(where.raw().data);
+    REQUIRE(::connect(number, raw, where.raw().size) == 0);
+    const std::string_view text = "hello";
+    std::array<char, 16> space{};
+    ssize_t got = 0;
+    for (int attempt = 0; got == 0 && attempt < 600; ++attempt) {
+        const bool sent = ::send(number, text.data(), text.size(), MSG_NOSIGNAL) > 0;
+        pollfd readable{number, POLLIN, 0};
+        if (sent && ::poll(&readable, 1, 100) == 0) continue;
+        got = sent ? ::recv(number, space.data(), space.size(), 0) : -1;
+    }
+    ::close(number);
+    return got > 0 && text == std::string_view{space.data(), static_cast<std::size_t>(got)};
 }
 
 // Talks to each that comes, one after the other.
@@ -268,6 +287,74 @@ TEST_CASE("fuse: happy_eyeballs connects or says why not") {
     it.path = GYRE_HAPPY_EYEBALLS;
     it.arguments = always({"127.0.0.1", std::to_string(echo.listening_on().port())});
     it.script = only_watch;
+    it.verdict = tells_or_succeeds;
+
+    under_every_fault(it);
+}
+
+TEST_CASE("fuse: file_client keeps the answer or says why there is none") {
+    const scratch_directory home;
+    home.put("question", "hello\n");
+    program echo{GYRE_ECHO_SERVER, {"127.0.0.1:0"}};
+    const std::string where = echo.listening_on().to_string();
+    fused_scenario it;
+    it.path = GYRE_FILE_CLIENT;
+    it.arguments = [&] {
+        home.put("answer", "");
+        return std::vector{where, home / "question", home / "answer"};
+    };
+    it.script = [&](program& client, fused_outcome& into) {
+        only_watch(client, into);
+        into.served = into.served && home.get("answer") == "hello\n";
+    };
+    it.verdict = tells_or_succeeds;
+
+    under_every_fault(it);
+}
+
+TEST_CASE("fuse: countdown_server goes on, whatever becomes of a connection") {
+    fused_scenario it = server(GYRE_COUNTDOWN_SERVER, [](const endpoint& where) {
+        plain_peer client{where};
+        client.says("count\n");
+        for (const char* line : {"3", "2", "1", "go"}) {
+            if (client.hears() != line) return false;
+        }
+        return client.hears_the_rest().empty();
+    });
+    it.arguments = always({own_loopback() + ":0", "1", "60000"});
+
+    under_every_fault(it);
+}
+
+TEST_CASE("fuse: udp_echo goes on answering or says what has ended it") {
+    fused_scenario it;
+    it.path = GYRE_UDP_ECHO;
+    it.arguments = always({own_loopback() + ":0"});
+    it.script = [](program& echo, fused_outcome& into) {
+        constexpr std::string_view ready = "listening on ";
+        const std::string line = echo.next_line();
+        into.output = line + "\n";
+        if (line.starts_with(ready)) {
+            const endpoint where = endpoint::parse(line.substr(ready.size())).value();
+            into.served = is_echoed(where) && is_echoed(where);
+            end_program(echo, SIGTERM, into);
+        }
+        into.output += echo.rest_of_output();
+    };
+    it.verdict = tells_or_succeeds;
+
+    under_every_fault(it);
+}
+
+TEST_CASE("fuse: udp_client has its answers, or says why not") {
+    program echo{GYRE_UDP_ECHO, {"127.0.0.1:0"}};
+    fused_scenario it;
+    it.path = GYRE_UDP_CLIENT;
+    it.arguments = always({echo.listening_on().to_string(), "100", "hello", "again"});
+    it.script = [](program& client, fused_outcome& into) {
+        only_watch(client, into);
+        into.served = into.says("hello\n") && into.says("again\n");
+    };
     it.verdict = tells_or_succeeds;
 
     under_every_fault(it);
