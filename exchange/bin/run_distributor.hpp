@@ -7,9 +7,11 @@
 #include <exchange/bin/exchange_process.hpp>
 #include <exchange/management/distributor_config.hpp>
 #include <exchange/management/log_limit.hpp>
+#include <exchange/management/login_log.hpp>
 #include <exchange/net/application/market_data_distributor.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -19,10 +21,10 @@ namespace exchange {
 
 /// What happens at a distributor, as lines of its log. Of losses ten a second at most are told, since a bad
 /// network decides how often.
-class logged_distributor final : public distributor_watcher {
+class logged_distributor final : public distributor_watcher, public login_watcher {
 public:
     /// @param  log  Borrowed; outlives this.
-    explicit logged_distributor(event_log& log) : log_{log} {}
+    explicit logged_distributor(event_log& log) : log_{log}, refusals_{log} {}
 
     void life_begun(const soup_session& life) noexcept override {
         log_.info("life_begun", {{"life", life.view()}});
@@ -38,9 +40,12 @@ public:
         log_.error("exchange_refuses", {{"what", "to log in the user who asks for books"}});
     }
 
+    void login_refused(const refused_login& what) noexcept override { refusals_.refused(what); }
+
 private:
     event_log& log_;
     log_limit losses_{10};
+    login_log refusals_;
 };
 
 /// @tparam  X            A side of the seam.
@@ -62,6 +67,7 @@ public:
           host_{how.host, books_, X::now(context)},
           distributor_{context, books_, host_, how.distributor} {
         distributor_.be_watched(&watch_);
+        host_.be_watched(&watch_);
         log_insecure_connections(how.distributor.doors, log);
     }
 

@@ -8,6 +8,7 @@
 #include <exchange/bin/span_latency.hpp>
 #include <exchange/management/config.hpp>
 #include <exchange/management/log_limit.hpp>
+#include <exchange/management/login_log.hpp>
 #include <exchange/management/write_within.hpp>
 #include <exchange/net/application/life_name.hpp>
 #include <exchange/net/application/matching_facility.hpp>
@@ -27,26 +28,19 @@ namespace exchange {
 class logged_facility final : public host_watcher {
 public:
     /// @param  log  Borrowed; outlives this.
-    explicit logged_facility(event_log& log) : log_{log} {}
+    explicit logged_facility(event_log& log) : log_{log}, refusals_{log} {}
 
-    void login_refused(std::string_view user, const gyre::endpoint& peer) noexcept override {
-        tell("login_refused", refusals_, user, peer);
-    }
+    void login_refused(const refused_login& what) noexcept override { refusals_.refused(what); }
     void client_shed(std::string_view user, const gyre::endpoint& peer) noexcept override {
-        tell("client_shed", sheds_, user, peer);
-    }
-
-private:
-    void tell(std::string_view event, log_limit& limit, std::string_view user,
-              const gyre::endpoint& peer) noexcept {
         if (!log_.tells(log_level::warning)) return;
-        if (const auto untold = limit.admit(log_limit::clock::now()))
-            log_.warning(event,
+        if (const auto untold = sheds_.admit(log_limit::clock::now()))
+            log_.warning("client_shed",
                          {{"user", user}, {"address", peer.to_string()}, {"untold", *untold}});
     }
 
+private:
     event_log& log_;
-    log_limit refusals_{10};
+    login_log refusals_;
     log_limit sheds_{10};
 };
 

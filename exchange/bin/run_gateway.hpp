@@ -6,7 +6,7 @@
 
 #include <exchange/bin/exchange_process.hpp>
 #include <exchange/management/gateway_config.hpp>
-#include <exchange/management/log_limit.hpp>
+#include <exchange/management/login_log.hpp>
 #include <exchange/management/write_within.hpp>
 #include <exchange/net/application/order_entry_gateway.hpp>
 
@@ -25,7 +25,7 @@ public:
     /// @param  log       Borrowed; outlives this.
     /// @param  facility  Where it is.
     logged_gateway(event_log& log, const gyre::endpoint& facility)
-        : log_{log}, facility_{facility.to_string()} {}
+        : log_{log}, facility_{facility.to_string()}, refusals_{log} {}
 
     void link_up(const soup_session& life) noexcept override {
         log_.info("link_up", {{"facility", facility_}, {"life", life.view()}});
@@ -37,13 +37,7 @@ public:
     void link_refused(link_ending why) noexcept override {
         log_.error("link_refused", {{"facility", facility_}, {"why", describe(why)}});
     }
-    void login_refused(const gateway_client& whose) noexcept override {
-        if (!log_.tells(log_level::warning)) return;
-        if (const auto untold = refusals_.admit(log_limit::clock::now()))
-            log_.warning("login_refused", {{"user", whose.username().view()},
-                                           {"address", whose.peer().to_string()},
-                                           {"untold", *untold}});
-    }
+    void login_refused(const refused_login& what) noexcept override { refusals_.refused(what); }
     void client_shed(const gateway_client& which) noexcept override {
         log_.warning("client_shed", {{"user", which.username().view()},
                                      {"address", which.peer().to_string()},
@@ -53,7 +47,7 @@ public:
 private:
     event_log& log_;
     std::string facility_;
-    log_limit refusals_{10};
+    login_log refusals_;
 };
 
 /// @tparam  X        A side of the seam.

@@ -155,6 +155,7 @@ std::string line_of(const audit_entry& it, const std::string& life) {
     if (it.who.operator_session != 0) made["connection"] = it.who.operator_session;
     if (it.who.peer != nullptr && it.who.peer->kind() != gyre::endpoint::family::none)
         made["peer"] = it.who.peer->to_string();
+    if (it.refused != login_refusal::none) made["why"] = describe(it.refused);
     if (it.given != nullptr) add_command(made, *it.given);
     if (it.participant != nullptr) {
         add_participant(made, *it.participant);

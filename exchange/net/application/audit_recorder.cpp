@@ -13,11 +13,13 @@ void audit_recorder::note(audit_event what, const operator_session& of) noexcept
                     .who = {user.username.view(), user.role, of.number(), &of.peer()}});
 }
 
-void audit_recorder::note_refusal(const soup_login& login, const gyre::endpoint& peer) noexcept {
+void audit_recorder::note_refusal(const soup_login& login, login_refusal why,
+                                  const gyre::endpoint& peer) noexcept {
     if (trail_ == nullptr) return;
     trail_->record({.what = audit_event::login_refused,
                     .time = clock_.now(),
-                    .who = {.user = login.username.view(), .peer = &peer}});
+                    .who = {.user = login.username.view(), .peer = &peer},
+                    .refused = why});
 }
 
 void audit_recorder::note_not_permitted(command_kind what, std::uint32_t subject) noexcept {

@@ -7,6 +7,7 @@
 
 #include <exchange/codec/soup_packet.hpp>
 #include <exchange/net/application/audit_trail.hpp>
+#include <exchange/net/application/login_refusal.hpp>
 #include <exchange/net/application/operator_session.hpp>
 #include <exchange/net/application/sequencer.hpp>
 
@@ -25,7 +26,8 @@ public:
 
     /// An operator has come, or gone.
     void note(audit_event what, const operator_session& of) noexcept;
-    void note_refusal(const soup_login& login, const gyre::endpoint& peer) noexcept;
+    void note_refusal(const soup_login& login, login_refusal why,
+                      const gyre::endpoint& peer) noexcept;
 
     /// What follows is given by the exchange itself, or by an operator: commands and answers, until the next
     /// word. The operator may be gone before the answer comes.

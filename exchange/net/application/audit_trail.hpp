@@ -10,6 +10,7 @@
 #include <exchange/codec/participant_change.hpp>
 #include <exchange/core/commands.hpp>
 #include <exchange/core/events.hpp>
+#include <exchange/net/application/login_refusal.hpp>
 #include <exchange/net/application/operator_role.hpp>
 
 #include <gyre/io/endpoint.hpp>
@@ -22,7 +23,7 @@ namespace exchange {
 
 enum class audit_event : std::uint8_t {
     login,          ///< Of an operator.
-    login_refused,  ///< Of anybody: an unknown name, a wrong password, or no room for another operator.
+    login_refused,  ///< Of anybody; `audit_entry::refused` says why.
     logout,         ///< Of an operator, or the loss of its connection.
     command,  ///< Of an operator, or of the exchange itself: preparation, timers, lost clients.
     answer,   ///< To one of these.
@@ -55,7 +56,8 @@ struct audit_entry {
     in_sequence in_seq = 0;     ///< Of an answer; 0: it was refused before it got a place.
     std::uint32_t subject = 0;  ///< Of an answer.
     command_kind answered{};    ///< Of an answer.
-    std::optional<reject_reason> reason{};  ///< Of an answer that is a refusal.
+    std::optional<reject_reason> reason{};        ///< Of an answer that is a refusal.
+    login_refusal refused = login_refusal::none;  ///< Of a login that is refused.
 };
 
 class audit_trail {

@@ -99,7 +99,7 @@ void gateway_host::drain(gyre::time_point now) noexcept {
     if (is_left()) waiting_.for_each_shrinking([](gateway_client& it) { it.send_away(); });
 }
 
-void gateway_host::note_refused(const gateway_client& it) noexcept {
+void gateway_host::note_refused(const refused_login& it) noexcept {
     ++counts_.refused;
     if (watcher_ != nullptr) watcher_->login_refused(it);
 }

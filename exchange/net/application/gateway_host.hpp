@@ -10,6 +10,7 @@
 
 #include <exchange/codec/link_connection.hpp>
 #include <exchange/net/application/gateway_users.hpp>
+#include <exchange/net/application/login_refusal.hpp>
 #include <exchange/net/application/login_throttle.hpp>
 
 #include <gyre/base/intrusive.hpp>
@@ -22,7 +23,7 @@ namespace exchange {
 class gateway_client;
 
 /// Is told what seldom happens at a gateway. Within functions of the host, which it must not call.
-class gateway_watcher {
+class gateway_watcher : public login_watcher {
 public:
     virtual void link_up(const soup_session& life) noexcept = 0;
     virtual void link_lost() noexcept = 0;
@@ -31,8 +32,6 @@ public:
     /// The facility does not let this gateway in, and will not while both are what they are: `refused`,
     /// `other_version` or `small_window`. Told once, however often it is tried, until the link is up.
     virtual void link_refused(link_ending why) noexcept = 0;
-    /// Strangers decide how often.
-    virtual void login_refused(const gateway_client& whose) noexcept = 0;
     virtual void client_shed(const gateway_client& which) noexcept = 0;
 
 protected:
@@ -125,8 +124,8 @@ public:
     void close_channel(gateway_client& it, soup_ending why) noexcept;
     /// It has packets for the facility.
     void announce(gateway_client& it) noexcept;
-    /// Its login was wrong; it reads too slowly.
-    void note_refused(const gateway_client& it) noexcept;
+    void note_refused(const refused_login& it) noexcept;
+    /// It reads too slowly.
     void note_shed(const gateway_client& it) noexcept;
     /// So many bytes of the facility's are done with; `give_back` tells it at once.
     void take(gateway_client& it, std::size_t bytes) noexcept;

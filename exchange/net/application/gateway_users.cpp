@@ -35,6 +35,11 @@ gateway_users::known* gateway_users::find(std::string_view name, std::string_vie
     return right ? whose : nullptr;
 }
 
+bool gateway_users::knows(std::string_view name) const noexcept {
+    return std::ranges::any_of(users_,
+                               [name](const known& it) { return it.who.username.view() == name; });
+}
+
 bool gateway_users::let_through(known& whose, message_class what, gyre::time_point now) noexcept {
     const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(now.time_since_epoch());
     const auto moment = static_cast<timestamp_ns>(since.count());

@@ -76,6 +76,9 @@ public:
     /// The user with this name and one of its secrets, or null. It takes as long for any name and secret.
     [[nodiscard]] known* find(std::string_view name, std::string_view secret) noexcept;
 
+    /// Is there a user of this name, whatever the secret?
+    [[nodiscard]] bool knows(std::string_view name) const noexcept;
+
     /// Is there room for a message of this user at its rate and at its account's? Counts it if so.
     [[nodiscard]] bool let_through(known& whose, message_class what, gyre::time_point now) noexcept;
 

@@ -8,6 +8,7 @@
 
 #include <exchange/codec/soup_packet.hpp>
 #include <exchange/net/application/gateway_users.hpp>
+#include <exchange/net/application/login_refusal.hpp>
 #include <exchange/net/application/login_throttle.hpp>
 #include <exchange/net/application/market_books.hpp>
 #include <exchange/net/application/market_updates.hpp>
@@ -65,8 +66,16 @@ public:
     void on_timer(gyre::time_point now) noexcept;
     [[nodiscard]] gyre::time_point deadline() const noexcept { return logins_.deadline(); }
 
+    /// Who is told of logins that are refused. Borrowed, or null.
+    void be_watched(login_watcher* watcher) noexcept { watcher_ = watcher; }
+
     // For subscribers.
 
+    /// Counts a login that is refused, and tells it.
+    void note_refused(const refused_login& it) noexcept {
+        ++counts_.refused;
+        if (watcher_ != nullptr) watcher_->login_refused(it);
+    }
     [[nodiscard]] const market_books& books() const noexcept { return books_; }
     [[nodiscard]] market_updates& updates() noexcept { return updates_; }
     [[nodiscard]] login_throttle& logins() noexcept { return logins_; }
@@ -86,6 +95,7 @@ private:
         clients_;  // Logged in, or waiting for a life.
     soup_session life_{};
     market_data_counts counts_;
+    login_watcher* watcher_ = nullptr;
 };
 
 }  // namespace exchange

@@ -184,7 +184,13 @@ known_user order_entry_host::find(const soup_login& login) noexcept {
     const std::string& secret = found.trader != nullptr          ? found.trader->who().secret
                                 : found.administrator != nullptr ? found.administrator->secret
                                                                  : dummy_secret_;
-    return passwords_(login.password.view(), secret) ? found : known_user{};
+    const bool right = passwords_(login.password.view(), secret);
+    if (found.none()) return {nullptr, nullptr, login_refusal::unknown_user};
+    return right ? found : known_user{nullptr, nullptr, login_refusal::wrong_password};
+}
+
+bool order_entry_host::knows(std::string_view name) noexcept {
+    return participants_.find(name) != nullptr || operators_.find(name) != nullptr;
 }
 
 const known_gateway* order_entry_host::find_gateway(std::string_view name,
@@ -196,10 +202,24 @@ const known_gateway* order_entry_host::find_gateway(std::string_view name,
     return known && right ? &*found : nullptr;
 }
 
-void order_entry_host::note_refusal(const soup_login& login, const gyre::endpoint& peer) noexcept {
-    trail_.note_refusal(login, peer);
+login_refusal order_entry_host::why_no_gateway(std::string_view name) const noexcept {
+    const bool known = std::ranges::any_of(
+        gateways_, [name](const known_gateway& it) { return it.name.view() == name; });
+    return known ? login_refusal::wrong_link_password : login_refusal::unknown_gateway;
+}
+
+void order_entry_host::note_refusal(const soup_login& login, login_refusal why,
+                                    const gyre::endpoint& peer) noexcept {
+    trail_.note_refusal(login, why, peer);
     ++refused_;
-    if (watcher_ != nullptr) watcher_->login_refused(login.username.view(), peer);
+    if (watcher_ == nullptr) return;
+    const participant* const whose = participants_.find(login.username.view());
+    watcher_->login_refused({.user = login.username.view(),
+                             .why = why,
+                             .peer = peer,
+                             .session = whose != nullptr ? whose->who().session : session_id::none,
+                             .life = login.session.view(),
+                             .sequence = login.sequence});
 }
 
 void order_entry_host::note_shed(std::string_view user, const gyre::endpoint& peer) noexcept {

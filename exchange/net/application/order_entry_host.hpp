@@ -16,6 +16,7 @@
 #include <exchange/net/application/audit_recorder.hpp>
 #include <exchange/net/application/event_router.hpp>
 #include <exchange/net/application/known_gateway.hpp>
+#include <exchange/net/application/login_refusal.hpp>
 #include <exchange/net/application/login_throttle.hpp>
 #include <exchange/net/application/operator_table.hpp>
 #include <exchange/net/application/participant_table.hpp>
@@ -74,10 +75,8 @@ protected:
 [[nodiscard]] std::size_t stream_memory_for(const order_entry_host_options& options) noexcept;
 
 /// Is told what seldom happens at a facility. Within functions of the host, which it must not call.
-class host_watcher {
+class host_watcher : public login_watcher {
 public:
-    /// Strangers decide how often.
-    virtual void login_refused(std::string_view user, const gyre::endpoint& peer) noexcept = 0;
     /// It reads so slowly that what it must get is not kept any more.
     virtual void client_shed(std::string_view user, const gyre::endpoint& peer) noexcept = 0;
 
@@ -96,10 +95,11 @@ struct host_counts {
     std::uint64_t shed = 0;  ///< Clients that read too slowly.
 };
 
-/// Whose login it is: one of both, or none.
+/// Whose login it is: one of both, or none, and why.
 struct known_user {
     participant* trader = nullptr;
     const operator_user* administrator = nullptr;
+    login_refusal why = login_refusal::none;
 
     [[nodiscard]] bool none() const noexcept {
         return trader == nullptr && administrator == nullptr;
@@ -179,6 +179,8 @@ public:
 
     /// Whose login this is; nobody's if name or password is wrong.
     [[nodiscard]] known_user find(const soup_login& login) noexcept;
+    /// Is there a participant or an operator of this name, whatever the password?
+    [[nodiscard]] bool knows(std::string_view name) noexcept;
 
     /// Who has this name, whatever the password: null if no participant has.
     [[nodiscard]] participant* find_participant(std::string_view name) noexcept {
@@ -187,6 +189,8 @@ public:
     /// The gateway with this name and password, or null.
     [[nodiscard]] const known_gateway* find_gateway(std::string_view name,
                                                     std::string_view password) const noexcept;
+    /// Why `find_gateway` finds none with this name.
+    [[nodiscard]] login_refusal why_no_gateway(std::string_view name) const noexcept;
     /// What all streams are called.
     [[nodiscard]] const soup_session& life() const noexcept { return life_; }
 
@@ -194,7 +198,8 @@ public:
     [[nodiscard]] login_throttle& logins() noexcept { return logins_; }
 
     /// Notes a login that is refused.
-    void note_refusal(const soup_login& login, const gyre::endpoint& peer) noexcept;
+    void note_refusal(const soup_login& login, login_refusal why,
+                      const gyre::endpoint& peer) noexcept;
     /// Notes that a client is cut off since it reads too slowly.
     void note_shed(std::string_view user, const gyre::endpoint& peer) noexcept;
 

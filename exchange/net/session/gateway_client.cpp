@@ -77,7 +77,13 @@ void gateway_client::check_login(gyre::time_point now) noexcept {
     user_ = host_.users().find(login_.username.view(), login_.password.view());
     login_.password = {};
     if (user_ == nullptr) {
-        host_.note_refused(*this);
+        const bool known = host_.users().knows(login_.username.view());
+        host_.note_refused(
+            {.user = login_.username.view(),
+             .why = known ? login_refusal::wrong_password : login_refusal::unknown_user,
+             .peer = to_.peer(),
+             .life = login_.session.view(),
+             .sequence = login_.sequence});
         const gyre::duration late = host_.logins().note_mistake(login_.username, to_.peer(), now);
         if (late == gyre::duration::zero()) return reject();
         pending_ = true;

@@ -199,7 +199,8 @@ void gateway_session::check_login(gyre::time_point now) noexcept {
         take_place_of_link_before();
         link_.welcome(host_.life());
     } else {
-        host_.note_refusal({hello.name, {}, {}, 0}, to_.peer());
+        host_.note_refusal({hello.name, {}, {}, 0}, host_.why_no_gateway(hello.name.view()),
+                           to_.peer());
         const gyre::duration late = host_.logins().note_mistake(hello.name, to_.peer(), now);
         pending_ = late > gyre::duration::zero();
         if (pending_) refuse_at_ = gyre::deadline_after(now, late);

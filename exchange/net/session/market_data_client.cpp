@@ -80,7 +80,8 @@ void market_data_client::check_login(gyre::time_point now) noexcept {
         host_.users().find(login_.username.view(), login_.password.view()) != nullptr;
     login_.password = {};
     if (!right) {
-        ++host_.counts().refused;
+        const bool known = host_.users().knows(login_.username.view());
+        note_refused(known ? login_refusal::wrong_password : login_refusal::unknown_user);
         const gyre::duration late = host_.logins().note_mistake(login_.username, to_.peer(), now);
         if (late == gyre::duration::zero()) return reject(soup_reject::not_authorized);
         refuse_at_ = gyre::deadline_after(now, late);
@@ -93,13 +94,23 @@ void market_data_client::check_login(gyre::time_point now) noexcept {
 
 void market_data_client::let_in() noexcept {
     // Nothing of a session is kept, so any that is over is not there.
-    if (!login_.session.empty() && login_.session != host_.life())
+    if (!login_.session.empty() && login_.session != host_.life()) {
+        note_refused(login_refusal::other_life);
         return reject(soup_reject::session_not_available);
+    }
     ++host_.counts().logins;
     phase_ = phase::in;
     was_in_ = true;
     static_cast<void>(say(soup_type::login_accepted, format_soup_acceptance({host_.life(), 1})));
     to_.may_read();
+}
+
+void market_data_client::note_refused(login_refusal why) noexcept {
+    host_.note_refused({.user = login_.username.view(),
+                        .why = why,
+                        .peer = to_.peer(),
+                        .life = login_.session.view(),
+                        .sequence = login_.sequence});
 }
 
 void market_data_client::reject(soup_reject why) noexcept {

@@ -96,6 +96,7 @@ private:
     void on_login(std::span<const std::byte> payload) noexcept;
     void on_message(std::span<const std::byte> message) noexcept;
     void let_in() noexcept;
+    void note_refused(login_refusal why) noexcept;
     void reject(soup_reject why) noexcept;
     [[nodiscard]] followed* find(instrument_id which) noexcept;
     [[nodiscard]] static followed begun(const market_book& what, const subscribe& how) noexcept;

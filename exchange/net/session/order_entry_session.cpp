@@ -29,7 +29,8 @@ void order_entry_session::admit(const soup_login& login, participant* whose,
     if (whose != nullptr) {
         log_in(*whose, now);
     } else {
-        host_.note_refusal(server_.login(), link_.peer());
+        const bool known = host_.knows(login.username.view());
+        note_refusal(known ? login_refusal::not_for_gateway : login_refusal::unknown_user);
         refuse(soup_reject::not_authorized);
     }
     link_.has_output();
@@ -78,7 +79,7 @@ void order_entry_session::check_login(gyre::time_point now) noexcept {
         log_in(*whose.administrator, now);
     } else {
         // Noted now: who guesses need not wait to be told.
-        host_.note_refusal(server_.login(), link_.peer());
+        note_refusal(whose.why);
         const gyre::duration late =
             host_.logins().note_mistake(server_.login().username, link_.peer(), now);
         if (late == gyre::duration::zero()) return refuse(soup_reject::not_authorized);
@@ -91,7 +92,7 @@ void order_entry_session::check_login(gyre::time_point now) noexcept {
 void order_entry_session::log_in(participant& whose, gyre::time_point now) noexcept {
     static_cast<void>(server_.accept(whose.stream(), now));
     if (!server_.logged_in())  // It asked for what there is not, and was told so.
-        return host_.note_refusal(server_.login(), link_.peer());
+        return note_refusal(why_not(whose.stream()));
     who_ = owner_ = &whose;
     was_logged_in_ = true;
     host_.attach(whose, *this);
@@ -101,16 +102,29 @@ void order_entry_session::log_in(participant& whose, gyre::time_point now) noexc
 void order_entry_session::log_in(const operator_user& whose, gyre::time_point now) noexcept {
     place_ = host_.open(whose, *this, link_.peer());
     if (place_ == nullptr) {
-        host_.note_refusal(server_.login(), link_.peer());
+        note_refusal(login_refusal::no_place);
         return refuse(soup_reject::session_not_available);
     }
     static_cast<void>(server_.accept(place_->stream(), now));
     if (!server_.logged_in()) {
-        host_.note_refusal(server_.login(), link_.peer());
+        note_refusal(why_not(place_->stream()));
         return host_.detach(*place_);
     }
     operator_ = place_;
     was_logged_in_ = true;
+}
+
+void order_entry_session::note_refusal(login_refusal why) noexcept {
+    host_.note_refusal(server_.login(), why, link_.peer());
+}
+
+/// What it asked for that this stream has not.
+login_refusal order_entry_session::why_not(const soup_stream& stream) const noexcept {
+    const soup_login& asked = server_.login();
+    if (!asked.session.empty() && asked.session != stream.session())
+        return login_refusal::other_life;
+    const bool forgotten = asked.sequence < stream.messages().first_sequence();
+    return forgotten ? login_refusal::not_kept : login_refusal::not_there_yet;
 }
 
 void order_entry_session::refuse(soup_reject reason) noexcept {

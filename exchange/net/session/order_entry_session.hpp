@@ -126,6 +126,8 @@ private:
     void check_login(gyre::time_point now) noexcept override;
     void log_in(participant& whose, gyre::time_point now) noexcept;
     void log_in(const operator_user& whose, gyre::time_point now) noexcept;
+    void note_refusal(login_refusal why) noexcept;
+    [[nodiscard]] login_refusal why_not(const soup_stream& stream) const noexcept;
     void refuse(soup_reject reason) noexcept;
     void carry_out(std::span<const std::byte> message, gyre::time_point now) noexcept;
     void say(std::span<const std::byte> answer) noexcept;

@@ -99,10 +99,12 @@ TEST_CASE("a restart appends, also behind a line that was torn") {
     }
     audit_file trail{"L2"};
     REQUIRE(trail.open(where.path));
-    trail.record({.what = audit_event::login_refused, .who = {.user = "eve"}});
+    trail.record({.what = audit_event::login_refused,
+                  .who = {.user = "eve"},
+                  .refused = login_refusal::unknown_user});
     CHECK(where.text() ==
           "{\"time_ns\":1}\n{\"tim\n"
-          R"({"time_ns":0,"life":"L2","event":"login_refused","user":"eve"})"
+          R"({"time_ns":0,"life":"L2","event":"login_refused","user":"eve","why":"unknown_user"})"
           "\n");
 }
 

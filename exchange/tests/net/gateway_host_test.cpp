@@ -67,7 +67,9 @@ struct link_watcher final : gateway_watcher {
     void link_refused(link_ending why) noexcept override {
         told += std::string{describe(why)} + ' ';
     }
-    void login_refused(const gateway_client&) noexcept override {}
+    void login_refused(const refused_login& it) noexcept override {
+        told += std::string{it.user} + ':' + std::string{describe(it.why)} + ' ';
+    }
     void client_shed(const gateway_client&) noexcept override {}
     std::string told;
 };
@@ -175,6 +177,21 @@ TEST_CASE("gateway: a watcher is told that the link is lost, or whose it is now"
     it.carry();
     it.lose_link();
     CHECK(watches.told == "lost up replaced ");
+    it.gateway.be_watched(nullptr);
+}
+
+TEST_CASE("gateway: a watcher is told whose login is refused, and why") {
+    link_watcher watches;
+    socketless_gateway it;
+    it.gateway.be_watched(&watches);
+    for (const char* const each : {"alice", "eve"}) {
+        soup_login guess = login_of(each);
+        guess.password = "guess";
+        it.clients.emplace_back(it.gateway, guess).connect();
+        it.carry();
+    }
+    CHECK(watches.told == "alice:wrong_password eve:unknown_user ");
+    CHECK(it.gateway.counts().refused == 2);
     it.gateway.be_watched(nullptr);
 }
 

@@ -3,6 +3,7 @@
 // What a facility makes of a gateway's link: whom it lets in, and what a client's end does to others.
 #include <exchange/net/session/gateway_session.hpp>
 
+#include <exchange/tests/net/noted_refusals.hpp>
 #include <exchange/tests/net/socketless_gateway.hpp>
 
 #include <doctest/doctest.h>
@@ -134,6 +135,27 @@ TEST_CASE("a gateway lets in only those for whom it may speak, and no operator")
     CHECK(answer_to(3, "ops") == soup_type::login_rejected);
     CHECK(answer_to(4, "nobody") == soup_type::login_rejected);
     CHECK(it.session->clients() == 1);
+}
+
+TEST_CASE("a watcher is told why a gateway is refused, or one for whom it asks") {
+    noted_refusals noted;
+    for (const auto& [name, password] : {std::pair{"gw1", "wrong"}, std::pair{"gw9", "link"}}) {
+        played_gateway it;
+        it.exchange.be_watched(&noted);
+        it.say_hello(name, password);
+    }
+    CHECK(noted.told == std::vector<std::string>{"gw1 wrong_link_password", "gw9 unknown_gateway"});
+    noted.told.clear();
+
+    played_gateway it;
+    it.exchange.be_watched(&noted);
+    it.say_hello("gw2", "link");
+    std::uint32_t channel = 0;
+    for (const char* const each : {"alice", "ops", "nobody"})
+        it.say(link_kind::open, ++channel, format_link_open({login_of(each), false}));
+    CHECK(noted.told == std::vector<std::string>{"alice not_for_gateway", "ops not_for_gateway",
+                                                 "nobody unknown_user"});
+    it.exchange.be_watched(nullptr);
 }
 
 TEST_CASE("an operator is not let in through a gateway that may speak for all participants") {

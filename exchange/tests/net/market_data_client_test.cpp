@@ -310,6 +310,13 @@ TEST_CASE(
         how.users.users.push_back({.username = each, .secrets = {"secret"}});
     how.logins.delay_first = 1s;
     distributor all{how};
+    struct refusal_watcher final : login_watcher {
+        void login_refused(const refused_login& it) noexcept override {
+            told += std::string{it.user} + ':' + std::string{describe(it.why)} + ' ';
+        }
+        std::string told;
+    } watches;
+    all.host.be_watched(&watches);
     connection right{all.host};
     right.log_in("alice", "secret");
     right.read();
@@ -332,7 +339,11 @@ TEST_CASE(
     of_old.read();
     CHECK(of_old.rejected == "S");
     CHECK(all.host.counts().logins == 1);
-    CHECK(all.host.counts().refused == 1);
+    CHECK(all.host.counts().refused == 2);
+    connection unknown{all.host};
+    unknown.log_in("eve", "secret");
+    CHECK(watches.told == "alice:wrong_password bob:other_life eve:unknown_user ");
+    all.host.be_watched(nullptr);
 }
 
 TEST_CASE("market data: before there is a life a login waits, and another life ends who is in") {

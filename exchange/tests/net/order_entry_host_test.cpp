@@ -4,6 +4,7 @@
 #include <exchange/net/application/order_entry_host.hpp>
 
 #include <exchange/core/reference.hpp>
+#include <exchange/tests/net/noted_refusals.hpp>
 #include <exchange/tests/net/socketless_client.hpp>
 #include <exchange/tests/net/venue_with_two_traders.hpp>
 
@@ -119,6 +120,49 @@ TEST_CASE("a wrong name or password is not authorised, and a session in use move
     again.tell(limit(client_sequence{1}, order_side::buy, 100, 5));
     CHECK(again.heard_of<order_entered>().size() == 1);
     CHECK(it.host.participants()[0].connection() == &again.session());
+}
+
+TEST_CASE("a watcher is told whose login is refused, and why") {
+    order_entry_host_options options = two_traders();
+    options.stream.messages_max = 4;
+    fixture it{options};
+    noted_refusals noted;
+    it.host.be_watched(&noted);
+    const auto try_it = [&](const soup_login& with) {
+        socketless_client client{it.host, with};
+        client.connect();
+        REQUIRE_FALSE(client.client().logged_in());
+    };
+    try_it({.username = "eve", .password = "guess", .session = {}, .sequence = 1});
+    CHECK(noted.last_session == session_id::none);
+    try_it({.username = "alice", .password = "guess", .session = {}, .sequence = 1});
+    CHECK(noted.last_session == alice);
+    try_it({.username = "ops", .password = "guess", .session = {}, .sequence = 1});
+    CHECK(noted.last_session == session_id::none);
+    try_it({.username = "alice", .password = "secret", .session = "NIGHT", .sequence = 3});
+    CHECK(noted.last_life == "NIGHT");
+    CHECK(noted.last_sequence == 3);
+
+    it.alices.connect();
+    for (std::uint32_t each = 1; each <= 16; ++each)
+        it.alices.tell(limit(client_sequence{each}, order_side::buy, 100, 5));
+    it.alices.disconnect();
+    REQUIRE(it.host.participants()[0].stream().messages().first_sequence() > 1);
+    try_it(login_of("alice", 1));
+    try_it(login_of("alice", 99));
+    CHECK(noted.last_sequence == 99);
+
+    socketless_client ops{it.host, login_of("ops")};
+    ops.connect();
+    try_it(login_of("ops"));  // The one place is taken.
+    ops.disconnect();
+    try_it(login_of("ops", 2));
+
+    CHECK(noted.told == std::vector<std::string>{"eve unknown_user", "alice wrong_password",
+                                                 "ops wrong_password", "alice other_life",
+                                                 "alice not_kept", "alice not_there_yet",
+                                                 "ops no_place", "ops not_there_yet"});
+    it.host.be_watched(nullptr);
 }
 
 TEST_CASE("bytes that are no command are refused outside of the sequence, and nothing changes") {

@@ -212,10 +212,12 @@ TEST_CASE("a facility counts the logins that it refuses, and logs whose they wer
         CHECK(each["level"] == "warning");
         CHECK(each["process"] == "matching_facility");
         CHECK(each["user"] == "ops");
+        CHECK(each["why"] == "wrong_password");
         CHECK(std::string{each["address"]}.starts_with("127.0.0.1:"));
         CHECK(each["untold"] == 0);
     }
     CHECK_MESSAGE(refusals == 1, told);
+    CHECK(told.find("guess") == std::string::npos);
 }
 
 TEST_CASE("a facility whose loop stands still is neither healthy nor ready, until it goes on") {
