@@ -167,6 +167,8 @@ public:
             {"clients", distributor_.clients(), "Subscribers that are connected, logged in or not",
              true},
         };
+        if (const auto* const relay = distributor_.relay())
+            tell(to, relay->counts(), relay->sent());
         distributor_.for_each_client([&to](const market_data_client& each) {
             if (!each.logged_in()) return;
             to.add({.user = std::string{each.username().view()},
@@ -179,6 +181,27 @@ public:
     }
 
 private:
+    /// What the relay has sent once more.
+    static void tell(admin_report& to, const feed_relay_counts& it, const feed_counts& sent) {
+        const auto figures = std::to_array<admin_figure>({
+            {"relay_messages", it.messages, "Messages of the feed that were passed on"},
+            {"relay_lives", it.lives, "Lives of the exchange that were passed on"},
+            {"relay_gaps", it.gaps, "Losses of the feed behind which the relay goes on"},
+            {"relay_too_long", it.too_long, "Messages too long to be passed on"},
+            {"relay_unsent", it.unsent, "Messages that made room unsent"},
+            {"relay_after_end", it.after_end, "Messages behind the end of their life"},
+            {"relay_datagrams", sent.datagrams, "Datagrams sent to the relay's group"},
+            {"relay_datagrams_not_sent", sent.refused, "Datagrams that the kernel did not take"},
+            {"relay_requests_answered", sent.answers, "Requests to the relay that were answered"},
+            {"relay_requests_refused", sent.faults, "Requests to the relay for what there is not"},
+            {"relay_requests_over_limit", sent.unanswered,
+             "Requests to the relay beyond the limit of answers"},
+            {"relay_request_failures", sent.failures,
+             "Failures to hear requests, each followed by a pause"},
+        });
+        to.figures.insert(to.figures.end(), figures.begin(), figures.end());
+    }
+
     [[nodiscard]] static const char* state_of(const market_book& it) noexcept {
         switch (it.book()) {
             case market_book::state::incomplete: return "messages are missing";

@@ -161,6 +161,8 @@ public:
             {"feed_requests_answered", feed.answers, "Requests for retransmission answered"},
             {"feed_requests_refused", feed.faults, "Requests for what there is not"},
             {"feed_requests_over_limit", feed.unanswered, "Requests beyond the limit of answers"},
+            {"feed_request_failures", feed.failures,
+             "Failures to hear requests, each followed by a pause"},
             {"stream_memory_bytes", host_.streams().in_use() * host_.streams().segment_bytes(),
              "Memory that all streams have taken", true},
         };

@@ -5,13 +5,16 @@
 #include <exchange/net/gyre/traits.hpp>
 #include <exchange/tests/net/subscriber.hpp>
 #include <exchange/tests/programs/running_exchange.hpp>
+#include <exchange/tests/support/plain_http.hpp>
 
 #include <gyre/coro/launch.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <support/harness.hpp>
 
+#include <chrono>
 #include <csignal>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <random>
 #include <sstream>
@@ -29,7 +32,8 @@ namespace {
 /// A distributor of an exchange, as its sample has it but for addresses.
 class running_distributor {
 public:
-    running_distributor(const running_exchange& exchange, const std::string& backend)
+    running_distributor(const running_exchange& exchange, const std::string& backend,
+                        const std::function<void(nlohmann::json&)>& change = {})
         : credentials_{gyre::testing::text_of_file(EXCHANGE_SAMPLE_FOLDER
                                                    "/distributor_credentials.json")},
           backend_{backend} {
@@ -46,6 +50,7 @@ public:
             "127.0.0.1:" + std::to_string(20'000 + std::random_device{}() % 10'000);
         it["subscribers"].erase("websocket_at");
         it["credentials_file"] = credentials_.path();
+        if (change) change(it);
         configs_.emplace_back(it.dump(1));
         start();
     }
@@ -210,6 +215,48 @@ TEST_CASE(
     gyre::launch(on, look(), gyre::or_terminate{});
     on.run_for(gyre::testing::patience);
     CHECK(told);
+}
+
+TEST_CASE(
+    "an admin port counts what a distributor sends once more, and nothing where there is none") {
+    running_exchange exchange{distributor_backends().front()};
+    const auto with_admin = [](nlohmann::json& it) { it["admin"]["at"] = "127.0.0.1:0"; };
+    const auto with_relay = [&](nlohmann::json& it) {
+        with_admin(it);
+        std::random_device seed;
+        it["redistribution"] = {{"to", "239.195.71." + std::to_string(1 + seed() % 250) + ":" +
+                                           std::to_string(20'000 + seed() % 10'000)},
+                                {"interface", "lo"},
+                                {"from", "127.0.0.1:0"},
+                                {"requests", "127.0.0.1:0"}};
+    };
+    running_distributor by{exchange, distributor_backends().front(), with_relay};
+    running_distributor without{exchange, distributor_backends().front(), with_admin};
+    const auto counts_of = [](const running_distributor& which) {
+        const std::string word = ", admin ";
+        const std::string& line = which.ready_line();
+        const std::size_t at = line.find(word);
+        REQUIRE_MESSAGE(at != std::string::npos, line);
+        const std::size_t from = at + word.size();
+        const http_answer it =
+            ask(port_of(line.substr(from, line.find(',', from) - from)), "GET /status");
+        REQUIRE(it.status == 200);
+        return nlohmann::json::parse(it.body)["counts"];
+    };
+    const auto [status, report] = exchange.load({"--orders", "500", "--seed", "1"});
+    REQUIRE_MESSAGE(status == 0, report);
+
+    nlohmann::json counts;
+    const auto limit = std::chrono::steady_clock::now() + gyre::testing::patience;
+    do counts = counts_of(by);
+    while (std::chrono::steady_clock::now() < limit &&
+           (counts["relay_messages"] < 500 || counts["relay_datagrams"] == 0));
+    CHECK_MESSAGE(counts["relay_messages"] >= 500, counts.dump());
+    CHECK(counts["relay_datagrams"] > 0);
+    CHECK(counts["relay_lives"] == 1);
+    CHECK(counts["relay_too_long"] == 0);
+    CHECK(counts["relay_requests_refused"] == 0);
+    CHECK_FALSE(counts_of(without).contains("relay_messages"));
 }
 
 TEST_CASE("a distributor's configuration can be checked without running it") {
