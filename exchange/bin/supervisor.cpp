@@ -108,6 +108,8 @@ void served_supervisor::tell(admin_report& to) const {
         to.children.push_back(told_of(each));
     }
     to.figures.push_back({"child_starts", starts, "Processes that were started"});
+    to.figures.push_back({"child_lines_lost", lines_lost_,
+                          "Lines of children for which standard output had no room"});
     if (!machine_.ready() && to.state == process_state::ready) to.state = process_state::starting;
 }
 
@@ -336,8 +338,7 @@ gyre::task<> served_supervisor::listen_to(running& it) {
 
 void served_supervisor::hear(running& it, std::string_view line) {
     // All children would wait with us for a reader that does not read.
-    static_cast<void>(write_within(std::chrono::milliseconds{0}, ::fileno(stdout),
-                                   name_of(it.child) + ": " + std::string{line} + '\n'));
+    if (!write_line(::fileno(stdout), name_of(it.child) + ": ", line)) ++lines_lost_;
     if (line.starts_with(ready_word)) hear_ready(it, line.substr(ready_word.size()));
 }
 

@@ -19,6 +19,7 @@
 #include <gyre/io/process.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <list>
 #include <string>
@@ -100,6 +101,7 @@ private:
     gyre::writable_pipe lifeline_held_;  // and the one that ends with this process.
     gyre::event all_ready_;
     gyre_timer clock_;
+    std::uint64_t lines_lost_ = 0;  // Of children, that could not be printed.
     bool over_ = false;
     bool was_ready_ = false;
     bool asked_to_end_ = false;  // By itself, once.

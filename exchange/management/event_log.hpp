@@ -60,8 +60,9 @@ struct log_field {
 /// Writes lines to a descriptor.
 ///
 /// Threads:  any, if the descriptor's writes are whole: files that are appended to, pipes, terminals.
-/// Cost:     a read of the clock, a poll and a write for a line; no allocation. No reader is waited for: a
-///           line for which a pipe has no room is lost, and counted. Below the level, a comparison.
+/// Cost:     a read of the clock and two system calls for a line; no allocation. No reader is waited for: a
+///           line for which a pipe has no room is lost, and counted; see write_within.hpp for kernels that
+///           cannot promise that to several writers. Below the level, a comparison.
 class event_log {
 public:
     /// The longest text of a field; of more only the beginning is told, with "..." behind it.

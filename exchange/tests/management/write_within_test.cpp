@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <climits>
 #include <csignal>
@@ -11,6 +12,7 @@
 #include <thread>
 
 #include <fcntl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 using namespace exchange;
@@ -74,6 +76,99 @@ TEST_CASE("write_within: a reader that reads in time gets all of it") {
     CHECK(write_within(60s, to.in(), text) == text.size());
     reader.join();
     CHECK(heard == text);
+}
+
+TEST_CASE("write_within: a line is written in one piece or not at all, and a long one is cut") {
+    const small_pipe to;
+    CHECK(write_line(to.in(), "child: ", "says this"));
+    CHECK(to.read(PIPE_BUF) == "child: says this\n");
+
+    CHECK(write_line(to.in(), "child: ", std::string(PIPE_BUF, 'x')));
+    const std::string longest = to.read(2 * PIPE_BUF);
+    CHECK(longest.size() == PIPE_BUF);
+    CHECK(longest.starts_with("child: xxx"));
+    CHECK(longest.ends_with("xxx...\n"));
+
+    CHECK(write_line(to.in(), "", std::string(PIPE_BUF - 1, 'y')));
+    CHECK(to.read(2 * PIPE_BUF) == std::string(PIPE_BUF - 1, 'y') + '\n');
+
+    REQUIRE(write_within(0ms, to.in(), std::string(to.room(), 'x')) == to.room());
+    CHECK_FALSE(write_line(to.in(), "child: ", "says that"));
+    CHECK(to.read(2 * to.room()) == std::string(to.room(), 'x'));
+}
+
+namespace {
+
+// Writers that try at the same time, each with one line of a whole page.
+class rivals {
+public:
+    explicit rivals(int to) {
+        for (std::thread& each : threads_) each = std::thread{[this, to] { run(to); }};
+    }
+    rivals(const rivals&) = delete;
+    rivals& operator=(const rivals&) = delete;
+    ~rivals() {
+        round_ = -1;
+        for (std::thread& each : threads_) each.join();
+    }
+    void begin(int round) {
+        ended_ = 0;
+        taken_ = 0;
+        round_ = round;
+    }
+    [[nodiscard]] bool ended() const { return ended_ == 2; }
+    [[nodiscard]] std::size_t taken() const { return taken_; }
+
+private:
+    void run(int to) {
+        const std::string page(PIPE_BUF, 'z');
+        for (int done = 0;;) {
+            const int round = round_;
+            if (round < 0) return;
+            if (round == done) {
+                std::this_thread::yield();
+                continue;
+            }
+            done = round;
+            taken_ += write_within(0ms, to, page);
+            ++ended_;
+        }
+    }
+
+    std::atomic<int> round_ = 0;
+    std::atomic<int> ended_ = 0;
+    std::atomic<std::size_t> taken_ = 0;
+    std::array<std::thread, 2> threads_;
+};
+
+// Before Linux 6.4 no write into a pipe can be kept from waiting.
+bool pipes_refuse() {
+    const small_pipe to;
+    const std::string page(to.room(), 'x');
+    const iovec one{const_cast<char*>(page.data()), page.size()};
+    return ::pwritev2(to.in(), &one, 1, -1, RWF_NOWAIT) >= 0;
+}
+
+}  // namespace
+
+TEST_CASE("write_within: of two that write into the last page of a pipe neither waits") {
+    constexpr int rounds = 2000;
+    const small_pipe to;
+    if (!pipes_refuse() || to.room() != PIPE_BUF) {
+        MESSAGE("skipped: this kernel writes into no pipe of one page without waiting");
+        return;
+    }
+    rivals both{to.in()};
+    for (int round = 1; round <= rounds; ++round) {
+        both.begin(round);
+        const auto limit = std::chrono::steady_clock::now() + 60s;
+        while (!both.ended() && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+        const bool neither_waits = both.ended();
+        if (!neither_waits) static_cast<void>(to.read(to.room()));  // So that whoever waits ends.
+        REQUIRE(neither_waits);
+        REQUIRE(both.taken() == to.room());
+        REQUIRE(to.read(2 * to.room()).size() == to.room());
+    }
 }
 
 TEST_CASE("write_within: a note on standard error waits for no reader for long") {

@@ -188,6 +188,14 @@ TEST_CASE("who reads what a supervisor prints may hang or go away: its children 
         return is_ready(starts);
     };
     CHECK(until_ready(1));
+    const auto lines_lost = [&] {
+        const http_answer answer = ask(port_of(admin), "GET /status");
+        REQUIRE(answer.status == 200);
+        return nlohmann::json::parse(answer.body)["counts"]["child_lines_lost"].get<int>();
+    };
+    while (lines_lost() == 0 && std::chrono::steady_clock::now() < limit) {
+    }
+    CHECK(lines_lost() > 0);
     ::close(output[1]);
     for (const int starts : {2, 3}) {
         CAPTURE(starts);
