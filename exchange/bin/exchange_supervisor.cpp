@@ -6,12 +6,14 @@
 #include <exchange/bin/command_line.hpp>
 #include <exchange/bin/exchange_process.hpp>
 #include <exchange/bin/supervisor.hpp>
+#include <exchange/management/exchange_check.hpp>
 #include <exchange/management/supervisor_config.hpp>
 
 #include <cstdio>
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <vector>
 
 using namespace exchange;
 
@@ -60,11 +62,14 @@ int main(int count, char** arguments) {
     options.footer(exit_codes);
     options.add_option("config", path, "The configuration file")->required();
     options.add_flag("--check", only_check,
-                     "Read the configuration, say what is wrong with it, and end");
+                     "Read the configuration and those of the children, say what is wrong with "
+                     "them or between them, and end");
     if (const auto status = parse_command_line(options, count, arguments)) return *status;
     const supervisor_config_reading reading = load_supervisor_config(path);
     if (!reading.errors.empty()) return complain(path, reading.errors);
     if (only_check) {
+        const std::vector<config_error> faults = check_children(reading.value, own_folder());
+        if (!faults.empty()) return complain(path, faults);
         std::printf("%s: in order\n", path.c_str());
         return 0;
     }

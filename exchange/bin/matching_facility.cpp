@@ -8,6 +8,7 @@
 #include <exchange/management/affinity.hpp>
 #include <exchange/management/audit_file.hpp>
 #include <exchange/management/descriptor_limit.hpp>
+#include <exchange/management/exchange_check.hpp>
 #include <exchange/management/memory_need.hpp>
 #include <exchange/management/received_listeners.hpp>
 #include <exchange/management/text_file.hpp>
@@ -138,6 +139,8 @@ int main(int count, char** arguments) {
     if (const auto error = allow_descriptors(descriptors_needed(reading.value)))
         return complain(path, {*error});
     if (only_check) {
+        const std::vector<config_error> faults = check_interfaces(reading.value);
+        if (!faults.empty()) return complain(path, faults);
         std::printf("%s: in order, %s\n", path.c_str(), memory.found.c_str());
         return 0;
     }

@@ -8,6 +8,7 @@
 #include <exchange/management/config_with_credentials.hpp>
 #include <exchange/management/descriptor_limit.hpp>
 #include <exchange/management/door_security.hpp>
+#include <exchange/management/exchange_check.hpp>
 #include <exchange/management/received_listeners.hpp>
 #include <exchange/management/text_file.hpp>
 #include <exchange/management/write_within.hpp>
@@ -17,6 +18,7 @@
 #include <cstdio>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace exchange {
 
@@ -80,6 +82,8 @@ public:
         if (const auto error = allow_descriptors(descriptors_needed(reading.value), it.section))
             return complain(path_, {*error});
         if (only_check_) {
+            const std::vector<config_error> faults = check_interfaces(reading.value);
+            if (!faults.empty()) return complain(path_, faults);
             std::printf("%s: in order\n", path_.c_str());
             return 0;
         }

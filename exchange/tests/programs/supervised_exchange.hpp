@@ -60,6 +60,8 @@ public:
     [[nodiscard]] const std::string& through_gateway() const noexcept { return through_gateway_; }
     /// The file that each of its processes reads when it starts.
     [[nodiscard]] const std::string& gateway_config() const noexcept { return gateway_.path(); }
+    /// The supervisor's own.
+    [[nodiscard]] const std::string& config_path() const noexcept { return supervisor_.path(); }
     [[nodiscard]] std::uint16_t admin() const noexcept { return admin_; }
 
 private:
