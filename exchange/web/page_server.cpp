@@ -213,29 +213,26 @@ http::handler page_server::routes() {
 }
 
 http::response page_server::answer_live(const http::request& asked) {
-    if (hub_.members() >= how_.pages_max)
+    if (pages_.taken() >= how_.pages_max)
         return text(http::status::service_unavailable, "too many pages are open\n");
     websocket::upgrade_options options;
     options.connection.limits.message_bytes_max = page_message_bytes_max;
-    return websocket::upgrade(asked, options,
-                              [this](websocket::connection& page) { return push_to(page); });
+    return websocket::upgrade(
+        asked, options,
+        [this, held = pages_.take()](websocket::connection& page) { return push_to(page); });
 }
 
 http::response page_server::answer_operator(const http::request& asked) {
     if (!is_somewhere(how_.operators))
         return text(http::status::not_found, "operators do not log in here\n");
-    if (operators_ >= operators_max)
+    if (operators_.taken() >= operators_max)
         return text(http::status::service_unavailable, "too many operators are here\n");
     websocket::upgrade_options options;
     options.connection.limits.message_bytes_max = operator_message_bytes_max;
-    return websocket::upgrade(
-        asked, options, [this](websocket::connection& page) { return attend_operator(page); });
-}
-
-gyre::task<> page_server::attend_operator(websocket::connection& page) {
-    ++operators_;
-    co_await serve_operator(context_, how_.operators, page);
-    --operators_;
+    return websocket::upgrade(asked, options,
+                              [this, held = operators_.take()](websocket::connection& page) {
+                                  return serve_operator(context_, how_.operators, page);
+                              });
 }
 
 // A page has nothing to say; one that does is let go.

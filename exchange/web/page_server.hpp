@@ -23,7 +23,9 @@
 #include <gyre/web/client.hpp>
 #include <gyre/websocket/hub.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +37,22 @@ namespace exchange {
 /// @param  status, latency  JSON, or empty. What is no JSON is left out, and so the process counts as away.
 [[nodiscard]] std::string process_message(std::string_view name, const std::string& status,
                                           const std::string& latency);
+
+/// How many are here, from the answer that lets one in to the end of its connection.
+class taken_places {
+public:
+    /// Taken until the last copy of it is gone, which may be later than this.
+    using place = std::shared_ptr<void>;
+
+    [[nodiscard]] place take() {
+        ++*taken_;
+        return {taken_.get(), [taken = taken_](void*) { --*taken; }};
+    }
+    [[nodiscard]] std::size_t taken() const noexcept { return *taken_; }
+
+private:
+    std::shared_ptr<std::size_t> taken_ = std::make_shared<std::size_t>(0);
+};
 
 /// Threads:  that of its context.
 class page_server {
@@ -53,9 +71,10 @@ public:
     void stop();
 
     [[nodiscard]] const gyre::endpoint& at() const noexcept { return at_; }
-    [[nodiscard]] std::size_t pages() const noexcept { return hub_.members(); }
+    /// Pages that were let in and are not gone.
+    [[nodiscard]] std::size_t pages() const noexcept { return pages_.taken(); }
     /// Operators' pages, logged in or about to be.
-    [[nodiscard]] std::size_t operators() const noexcept { return operators_; }
+    [[nodiscard]] std::size_t operators() const noexcept { return operators_.taken(); }
     [[nodiscard]] bool ended() const noexcept { return ended_; }
     /// Answers of admin ports, and questions that had none.
     [[nodiscard]] std::uint64_t answers() const noexcept { return answers_; }
@@ -71,7 +90,6 @@ private:
     gyre::task<gyre::http::response> answer_tasks(gyre::http::request& asked);
     gyre::http::response answer_live(const gyre::http::request& asked);
     gyre::http::response answer_operator(const gyre::http::request& asked);
-    gyre::task<> attend_operator(gyre::websocket::connection& page);
     [[nodiscard]] gyre::http::handler routes();
     [[nodiscard]] bool is_for_us(const gyre::http::request& asked) const;
     [[nodiscard]] std::string policy() const;
@@ -88,7 +106,8 @@ private:
     std::vector<gyre::stop_handle> watching_;
     std::uint64_t answers_ = 0;
     std::uint64_t silences_ = 0;
-    std::size_t operators_ = 0;
+    taken_places pages_;
+    taken_places operators_;
     bool ended_ = false;
 };
 

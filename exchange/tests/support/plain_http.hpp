@@ -37,6 +37,13 @@ public:
         REQUIRE(::send(socket_, text.data(), text.size(), MSG_NOSIGNAL) ==
                 static_cast<ssize_t>(text.size()));
     }
+    /// The first bytes that come, this many at most.
+    [[nodiscard]] std::string first(std::size_t most) const {
+        std::string made(most, '\0');
+        const ssize_t got = ::recv(socket_, made.data(), most, MSG_WAITALL);
+        made.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+        return made;
+    }
     /// What comes until the peer has ended.
     [[nodiscard]] std::string rest() const {
         std::string made;

@@ -8,8 +8,12 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <cstddef>
+#include <deque>
+#include <future>
 #include <string>
 #include <thread>
+#include <utility>
 
 using namespace exchange;
 using namespace exchange::testing;
@@ -38,7 +42,8 @@ page_config some_page() {
 // The server on a thread of its own.
 class running_page {
 public:
-    running_page() : server_{loop_, how_} {
+    explicit running_page(page_config how = some_page())
+        : how_{std::move(how)}, server_{loop_, how_} {
         REQUIRE_FALSE(server_.start());
         thread_ = std::thread{[this] { loop_.run(); }};
     }
@@ -58,15 +63,30 @@ public:
     }
     [[nodiscard]] std::string answer(const std::string& path) const { return answer(path, host()); }
 
+    /// The server does nothing as long as one of these lives.
+    class pause {
+    public:
+        explicit pause(running_page& of) {
+            of.loop_.post([over = over_.get_future().share()] { over.wait(); });
+        }
+        pause(const pause&) = delete;
+        pause& operator=(const pause&) = delete;
+        ~pause() { over_.set_value(); }
+
+    private:
+        std::promise<void> over_;
+    };
+
 private:
-    page_config how_ = some_page();
+    page_config how_;
     gyre::io_context loop_{on_epoll()};
     page_server server_;
     std::thread thread_;
 };
 
-std::string handshake(const std::string& host, const std::string& origin) {
-    return "GET /live HTTP/1.1\r\nhost: " + host + "\r\norigin: " + origin +
+std::string handshake(const std::string& host, const std::string& origin,
+                      const std::string& path = "/live") {
+    return "GET " + path + " HTTP/1.1\r\nhost: " + host + "\r\norigin: " + origin +
            "\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n"
            "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 }
@@ -111,6 +131,48 @@ TEST_CASE("page_server: a page of another site gets no figures") {
     const plain_connection page{it.port()};
     page.say(handshake(it.host(), "http://evil.example"));
     CHECK(page.rest().starts_with("HTTP/1.1 403"));
+}
+
+namespace {
+
+/// How many are let in of those who come while the server has no time.
+std::size_t let_in(running_page& it, const std::string& path, std::size_t who_come,
+                   std::deque<plain_connection>& all) {
+    {
+        const running_page::pause meanwhile{it};
+        for (std::size_t each = 0; each < who_come; ++each)
+            all.emplace_back(it.port()).say(handshake(it.host(), "http://" + it.host(), path));
+    }
+    std::size_t in = 0;
+    for (const plain_connection& each : all) {
+        const std::string status = each.first(12);
+        CHECK((status == "HTTP/1.1 101" || status == "HTTP/1.1 503"));
+        if (status == "HTTP/1.1 101") ++in;
+    }
+    return in;
+}
+
+}  // namespace
+
+TEST_CASE("page_server: of many that come at once as many are let in as there are places") {
+    page_config how = some_page();
+    how.operators = {gyre::ipv4::loopback(), 1};
+    running_page it{how};
+    {
+        std::deque<plain_connection> pages;
+        CHECK(let_in(it, "/live", 16, pages) == 1);
+        std::deque<plain_connection> operators;
+        CHECK(let_in(it, "/operator", 16, operators) == 8);
+    }
+    // Who leaves makes room, and who is refused takes none.
+    const auto limit = std::chrono::steady_clock::now() + 60s;
+    std::string status;
+    while (status != "HTTP/1.1 101" && std::chrono::steady_clock::now() < limit) {
+        const plain_connection page{it.port()};
+        page.say(handshake(it.host(), "http://" + it.host()));
+        status = page.first(12);
+    }
+    CHECK(status == "HTTP/1.1 101");
 }
 
 TEST_CASE("page_server: operators log in only where the file says so") {
