@@ -61,6 +61,10 @@ TEST_CASE("first_tasks: results come one after the other, together, wrong and to
     check_output(GYRE_FIRST_TASKS, GYRE_EXAMPLES "/guide/first_tasks.expected");
 }
 
+TEST_CASE("failures: an error comes with what was achieved, and can be told from others") {
+    check_output(GYRE_FAILURES, GYRE_EXAMPLES "/guide/failures.expected");
+}
+
 TEST_CASE("inside_asio: a gyre client and an Asio server talk on one thread") {
     if (std::string_view{GYRE_INSIDE_ASIO}.empty()) {
         MESSAGE("not built: it needs Boost and exceptions");
