@@ -18,7 +18,7 @@ bool in_order(const exchange_client_options& it) {
     return fits_in_session(it.username, 6) && !it.username.empty() &&
            fits_in_session(it.password, 10) && fits_in_session(it.life, 10) && it.news_max > 0 &&
            it.unanswered_max >= mass_quote_entries_max && it.orders_max > 0 &&
-           it.unsent_bytes_max >= 4096;
+           it.unsent_bytes_max >= 4096 && it.connect_within > gyre::duration::zero();
 }
 
 io_result<client_sequence> no_session() { return errc::closed; }

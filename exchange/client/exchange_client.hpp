@@ -53,6 +53,7 @@ struct exchange_client_options {
     std::size_t unsent_bytes_max = 128 * 1024;  ///< Commands that wait for the kernel.
     gyre::duration heartbeat_after = std::chrono::seconds{1};
     gyre::duration dead_after = std::chrono::seconds{15};            ///< Of hearing nothing.
+    gyre::duration connect_within = std::chrono::seconds{2};         ///< With its handshakes.
     gyre::duration reconnect_after = std::chrono::milliseconds{10};  ///< Doubles, up to
     gyre::duration reconnect_after_max = std::chrono::seconds{1};    ///< this.
 };

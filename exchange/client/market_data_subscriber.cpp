@@ -17,7 +17,7 @@ using gyre::io_result;
 bool may_be_opened(const market_data_options& it) {
     return fits_in_session(it.username, 6) && !it.username.empty() &&
            fits_in_session(it.password, 10) && it.news_max > 0 && it.instruments_max > 0 &&
-           it.levels_max > 0;
+           it.levels_max > 0 && it.connect_within > gyre::duration::zero();
 }
 
 gyre::task<io_result<market_news>> no_market_news() { co_return errc::closed; }

@@ -43,6 +43,7 @@ struct market_data_options {
     std::size_t levels_max = 65'536;     ///< Of a side.
     gyre::duration heartbeat_after = std::chrono::seconds{1};
     gyre::duration dead_after = std::chrono::seconds{15};            ///< Of hearing nothing.
+    gyre::duration connect_within = std::chrono::seconds{2};         ///< With its handshakes.
     gyre::duration reconnect_after = std::chrono::milliseconds{10};  ///< Doubles, up to
     gyre::duration reconnect_after_max = std::chrono::seconds{1};    ///< this.
 };

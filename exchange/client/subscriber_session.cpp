@@ -38,6 +38,7 @@ order_entry_client_options subscriber_connection(const market_data_options& from
     made.websocket.format = from.transport == client_transport::websocket_json
                                 ? session_format::json
                                 : session_format::sbe;
+    made.connect_within = from.connect_within;
     made.reconnect_after = from.reconnect_after;
     made.reconnect_after_max = from.reconnect_after_max;
     return made;

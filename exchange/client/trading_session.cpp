@@ -46,6 +46,7 @@ order_entry_client_options connection_options(const exchange_client_options& fro
                                 : session_format::sbe;
     made.websocket.unsent_bytes_max =
         std::max(from.unsent_bytes_max, made.websocket.unsent_bytes_max);
+    made.connect_within = from.connect_within;
     made.reconnect_after = from.reconnect_after;
     made.reconnect_after_max = from.reconnect_after_max;
     return made;

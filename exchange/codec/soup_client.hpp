@@ -40,7 +40,7 @@ public:
     /// Takes a packet of the server.
     [[nodiscard]] soup_step on_packet(const soup_packet& packet, gyre::time_point now) noexcept;
 
-    /// Ends the connection because of what the framer found.
+    /// Ends the connection because of what the framer found, or what carries the packets.
     [[nodiscard]] soup_step on_framing_error(soup_ending ending) noexcept { return end(ending); }
 
     /// Sends a heartbeat or gives up, if it is time.

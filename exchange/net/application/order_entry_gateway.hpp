@@ -19,6 +19,7 @@ namespace exchange {
 struct gateway_options {
     client_doors_options doors{};  ///< Where clients connect.
     gyre::endpoint facility;       ///< Where the facility listens for gateways.
+    gyre::duration connect_within = std::chrono::seconds{2};         ///< Then it is tried again.
     gyre::duration reconnect_after = std::chrono::milliseconds{10};  ///< Doubles with each failure,
     gyre::duration reconnect_after_max = std::chrono::seconds{1};    ///< up to this.
     /// When another gateway of our name has taken the link: how long it is left to that one. Doubles each
@@ -127,6 +128,7 @@ private:
             tick = doors_.on_tick(now);
             host_.on_timer(now);
             end_link_in_time(now);
+            if (now >= connect_by_) connector_.cancel();
         }
     }
 
@@ -140,7 +142,9 @@ private:
         gyre::duration pause = options_.reconnect_after;
         gyre::duration taken_pause = options_.take_back_after;
         while (keeps_link()) {
+            connect_by_ = gyre::deadline_after(X::now(context_), options_.connect_within);
             auto [error, socket] = co_await connector_.connect(options_.facility);
+            connect_by_ = gyre::never;
             if (!keeps_link()) break;
             if (!error) {
                 link_ = std::move(socket);
@@ -225,6 +229,7 @@ private:
     typename X::event link_writer_gone_;
     client_doors<X, gateway_client, Websockets> doors_;
     gyre::time_point link_over_since_ = gyre::never;
+    gyre::time_point connect_by_ = gyre::never;
     std::size_t tasks_ = 0;
     bool running_ = false;
     bool linked_ = false;  // The link's reader is at work.

@@ -77,6 +77,7 @@ public:
 
     [[nodiscard]] gyre::endpoint peer() const noexcept;
     [[nodiscard]] bool is_open() const noexcept { return at_ && at_->open; }
+    [[nodiscard]] bool opened() const noexcept { return at_->opened; }
     [[nodiscard]] std::string_view name() const noexcept { return "websocket"; }
     [[nodiscard]] std::size_t frame_bytes_max() const noexcept {
         return options_.framing.payload_bytes_max;

@@ -26,6 +26,8 @@ struct order_entry_client_options {
     std::shared_ptr<channel_security>
         security{};  ///< Of its connections; null: nothing secures them.
     gyre::duration timer_tick = std::chrono::milliseconds{50};
+    /// For a connection, with the handshakes of TLS and WebSocket; an answer to the login is no part of it.
+    gyre::duration connect_within = std::chrono::seconds{2};
     gyre::duration reconnect_after = std::chrono::milliseconds{10};  ///< Doubles with each failure,
     gyre::duration reconnect_after_max = std::chrono::seconds{1};    ///< up to this.
     gyre::duration farewell_max = std::chrono::seconds{2};  ///< Behind `log_out`, then we hang up.
@@ -50,11 +52,11 @@ public:
     /// @param  message   Borrowed during the call.
     virtual void heard(std::uint64_t sequence, std::span<const std::byte> message) noexcept = 0;
 
-    /// There was no connection to be had; it is tried again.
+    /// There was no connection to be had, or not in time (`errc::timed_out`); it is tried again.
     virtual void not_reached(gyre::error) noexcept {}
 
     /// A connection has ended, logged in or not, and unless `soup_client` says that there is no use in it,
-    /// there will be another.
+    /// there will be another. `peer_silent` is also one whose handshakes were not over in time.
     virtual void disconnected(soup_ending) noexcept {}
 
     /// The life of the exchange in which we were logged in is over: the exchange has gone down and was
@@ -116,7 +118,11 @@ public:
     task run() {
         gyre::duration pause = options_.reconnect_after;
         while (!stopped_) {
+            begin_attempt();
             auto [error, socket] = co_await connector_.connect(options_.exchange);
+            connecting_ = false;
+            timer_.cancel();
+            co_await companions_end();
             if (stopped_) break;
             if (!error) {
                 packets_.open(std::move(socket), soup_end::client);
@@ -124,7 +130,9 @@ public:
                 if (machine_.is_over() || leaves_with_its_life()) break;
                 if (served_) pause = options_.reconnect_after;
             } else {
-                handler_.not_reached(error);
+                const bool late = late_ && error == gyre::errc::canceled;
+                handler_.not_reached(
+                    late ? gyre::error{gyre::errc::timed_out, gyre::activity::connect} : error);
             }
             if (stopped_) break;  // By the handler, when nothing waited here.
             const auto [ended] = co_await timer_.wait_until(X::now(context_) + pause);
@@ -191,6 +199,31 @@ private:
         return false;
     }
 
+    void begin_attempt() {
+        open_by_ = gyre::deadline_after(X::now(context_), options_.connect_within);
+        late_ = false;
+        connecting_ = true;
+        companions_ = 1;
+        X::launch(context_, limit_attempt());
+    }
+
+    /// The kernel would go on for minutes.
+    task limit_attempt() {
+        if (connecting_) {
+            const auto waited = co_await timer_.wait_until(open_by_);
+            late_ = waited.ok() && connecting_;
+            if (late_) connector_.cancel();
+        }
+        leave();
+    }
+
+    task companions_end() {
+        while (companions_ > 0) {
+            companion_gone_.reset();
+            static_cast<void>(co_await companion_gone_.wait());
+        }
+    }
+
     task serve() {
         machine_.connect(X::now(context_));
         served_ = false;
@@ -216,6 +249,7 @@ private:
             // Behind a handshake also what waited for it.
             if (packets_.ready(machine_.output())) has_output_.set();
         }
+        open_by_ = gyre::never;
         if constexpr (requires { packets_.refused(); }) turned_away_ = packets_.refused();
         co_await say_goodbye();
         open_ = false;
@@ -223,10 +257,7 @@ private:
         packets_.cut();
         has_output_.set();
         timer_.cancel();
-        while (companions_ > 0) {
-            companion_gone_.reset();
-            static_cast<void>(co_await companion_gone_.wait());
-        }
+        co_await companions_end();
         packets_.close();
         handler_.disconnected(machine_.ending());
     }
@@ -288,11 +319,23 @@ private:
             const gyre::time_point now = X::now(context_);
             if (paused_) machine_.keep_waiting(now);
             if (now >= std::min(hang_up_at_, leave_at_)) hang_up();
+            limit_handshakes(now);
             if (!open_ || now < machine_.deadline()) continue;
             if (machine_.on_timer(now).what == soup_step::kind::ended) packets_.cut();
             has_output_.set();
         }
         leave();
+    }
+
+    void limit_handshakes(gyre::time_point now) noexcept {
+        if (open_by_ == gyre::never) return;
+        if (paused_) open_by_ = gyre::deadline_after(now, options_.connect_within);
+        const bool opened = packets_.opened();
+        if (!opened && now < open_by_) return;
+        open_by_ = gyre::never;
+        if (opened) return;
+        static_cast<void>(machine_.on_framing_error(soup_ending::peer_silent));
+        packets_.cut();
     }
 
     void leave() noexcept {
@@ -306,13 +349,16 @@ private:
     soup_client machine_;
     typename X::connector connector_;
     Transport packets_;
-    typename X::timer timer_;  // Of a connection's heartbeats, and between two connections.
+    typename X::timer timer_;  // Of an attempt, of heartbeats, and between two connections.
     typename X::event has_output_;
     typename X::event companion_gone_;
     typename X::event may_read_;                 // While it is paused.
     gyre::time_point hang_up_at_ = gyre::never;  // Behind `log_out`.
     gyre::time_point leave_at_ = gyre::never;    // Behind the end of this connection's session.
-    int companions_ = 0;  // Coroutines beside the reader that have not ended.
+    gyre::time_point open_by_ = gyre::never;     // The connection and its handshakes.
+    int companions_ = 0;                         // Coroutines beside `run` that have not ended.
+    bool connecting_ = false;
+    bool late_ = false;  // The attempt was given up.
     bool open_ = false;
     bool writing_ = false;
     bool served_ = false;  // Has a login on this connection been answered?

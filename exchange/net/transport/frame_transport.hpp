@@ -30,6 +30,7 @@
 //   close()          Behind the last wait.
 //   release()        Gives the memory back.
 //   peer(), is_open()
+//   opened()         Is its handshake over, if it has one, with an agreement? Until then no packet passes.
 //   name()           What it is, for people: "soup". Static storage.
 //
 // ## Frames in
@@ -86,6 +87,7 @@ concept frame_transport =
         it.release();
         { same.peer() } -> std::same_as<gyre::endpoint>;
         { same.is_open() } -> std::same_as<bool>;
+        { same.opened() } -> std::same_as<bool>;
         { same.name() } -> std::same_as<std::string_view>;
         { it.receive() } -> yields<X, gyre::io_result<std::size_t>>;
         it.received(size);

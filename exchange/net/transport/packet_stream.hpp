@@ -126,6 +126,7 @@ public:
         return unknown ? gyre::endpoint{} : where;
     }
     [[nodiscard]] bool is_open() const noexcept { return socket_.is_open(); }
+    [[nodiscard]] bool opened() const noexcept { return secured_.passes(); }
     [[nodiscard]] std::string_view name() const noexcept {
         return security_ != nullptr ? "soup, TLS" : "soup";
     }

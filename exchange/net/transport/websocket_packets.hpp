@@ -114,6 +114,7 @@ public:
         return unknown ? gyre::endpoint{} : where;
     }
     [[nodiscard]] bool is_open() const noexcept { return socket_.is_open(); }
+    [[nodiscard]] bool opened() const noexcept { return secured_.passes() && channel_->opened(); }
     [[nodiscard]] std::string_view name() const noexcept {
         return options_.security != nullptr ? "websocket, TLS" : "websocket";
     }

@@ -500,4 +500,5 @@ TEST_CASE("exchange client: what no session can have is refused before anything 
     CHECK(refused([](auto& it) { it.unanswered_max = 63; }));
     CHECK(refused([](auto& it) { it.orders_max = 0; }));
     CHECK(refused([](auto& it) { it.unsent_bytes_max = 100; }));
+    CHECK(refused([](auto& it) { it.connect_within = {}; }));
 }

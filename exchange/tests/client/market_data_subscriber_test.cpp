@@ -396,6 +396,9 @@ TEST_CASE(
     wrong = options_of(loopback(1));
     wrong.levels_max = 0;
     CHECK(market_data_subscriber::open(on, wrong).error() == errc::invalid_argument);
+    wrong = options_of(loopback(1));
+    wrong.connect_within = {};
+    CHECK(market_data_subscriber::open(on, wrong).error() == errc::invalid_argument);
     market_data_subscriber none;
     CHECK(none.subscribe({}).error() == errc::closed);
     CHECK(none.unsubscribe(the_market).error() == errc::closed);
@@ -464,6 +467,32 @@ TEST_CASE("market data subscriber: one that answers no login is told to be unrea
         c.stop();
         static_cast<void>(co_await hear<session_over>(c));
         it.close();
+    });
+}
+
+TEST_CASE("market data subscriber: a handshake that is not answered is given up in time") {
+    gyre::testing::on_every_backend([](gyre::io_context& on) -> task<> {
+        // The kernel accepts connections, and that is all.
+        auto listening = gyre::stream_acceptor::listen(on, loopback(0), {});
+        REQUIRE(listening.ok());
+        for (const bool secured : {false, true}) {
+            for (const client_transport by : spoken) {
+                if (!secured && by == client_transport::soup) continue;  // It has none.
+                market_data_options options =
+                    options_of(listening.value().local_endpoint().value());
+                options.transport = by;
+                options.tls.wanted = secured;
+                options.tls.verify = false;
+                options.connect_within = std::chrono::milliseconds{50};
+                options.dead_after = std::chrono::hours{1};
+                options.reconnect_after = options.reconnect_after_max = std::chrono::hours{1};
+                market_data_subscriber c = subscriber_of(on, options);
+                const unreachable late = co_await hear<unreachable>(c);
+                CHECK(late.why == errc::timed_out);
+                c.stop();
+                static_cast<void>(co_await hear<session_over>(c));
+            }
+        }
     });
 }
 

@@ -93,6 +93,12 @@ TEST_CASE("order entry client: what is sent between two connections is refused, 
 TEST_CASE("order entry client: stopping ends an attempt to connect that is not answered") {
     client_law<gyre_side>::stopping_ends_an_attempt_to_connect();
 }
+TEST_CASE("order entry client: an attempt to connect that is not answered ends in time") {
+    client_law<gyre_side>::an_attempt_that_is_not_answered_ends_in_time_and_is_made_again();
+}
+TEST_CASE("order entry client: a login may take longer than a connection") {
+    client_law<gyre_side>::a_login_may_take_longer_than_a_connection();
+}
 TEST_CASE("gyre client: one that has logged out does not wait for an exchange that has stopped") {
     client_law<gyre_side>::who_has_logged_out_does_not_wait_for_an_exchange_that_has_stopped();
 }

@@ -137,6 +137,8 @@ struct transport_law : law<Side> {
                 co_await ends.client.say(asked);
                 co_await ends.server.hear(packets_in(asked).size());
                 CHECK(ends.server.heard == packets_in(asked));
+                CHECK(ends.client.transport.opened());
+                CHECK(ends.server.transport.opened());
                 // A packet that is torn here is not the next connection's.
                 co_await ends.leave();
             }
