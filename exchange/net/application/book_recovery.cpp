@@ -121,10 +121,12 @@ void book_recovery::on_page(const book_page& page, gyre::time_point now) {
     if (asked_ != question_kind::page || page.instrument != next_.instrument ||
         page.side != next_.side || page.from != next_.from)
         return;
+    const bool taken = books_.splice(page);
+    const market_book* const book = books_.find(page.instrument);
+    // Too late an answer to the same question as it was put before: that to the last one comes behind it.
+    if (!taken && book != nullptr && book->book() == market_book::state::recovering) return;
     asked_ = question_kind::none;
     ++counts_.pages;
-    books_.splice(page);
-    const market_book* const book = books_.find(page.instrument);
     // More levels than there is room for, or more changes than could be kept meanwhile; or no list at all.
     if (book == nullptr || book->book() == market_book::state::incomplete ||
         (page.count == 0 && !page.last)) {

@@ -234,22 +234,23 @@ void market_books::recover(instrument_id which) {
     recovering_ = true;
 }
 
-void market_books::splice(const book_page& page) {
+bool market_books::splice(const book_page& page) {
     market_book* const book = book_of(page.instrument);
-    if (book == nullptr || book->state_ != market_book::state::recovering) return;
+    if (book == nullptr || book->state_ != market_book::state::recovering) return false;
     market_book::side_book& side = book->sides_[market_book::index_of(page.side)];
     // An answer to a question before `recover` knows less than the feed has said, and may leave levels out.
     const price_ticks wanted =
         side.pages.empty() ? best_of(page.side) : behind(page.side, side.pages.back().price);
-    if (side.paged || page.from != wanted || page.next_in_feed < book->asked_at_) return;
+    if (side.paged || page.from != wanted || page.next_in_feed < book->asked_at_) return false;
     if (side.spliced_from == 0) side.spliced_from = page.next_in_feed;
     for (std::uint16_t each = 0; each < page.count; ++each) side.pages.push_back(page.levels[each]);
     book->complete_at_ = std::max(book->complete_at_, page.next_in_feed);
     // A page is often older than what has been heard since it was asked for.
     if (page.next_in_feed > book->phase_at_) book->phase_ = page.phase;
     side.paged = page.last;
-    if (side.pages.size() > options_.levels_max) return spoil(*book);
-    finish_recovery(*book);
+    if (side.pages.size() > options_.levels_max) spoil(*book);
+    else finish_recovery(*book);
+    return true;
 }
 
 void market_books::finish_recoveries() {

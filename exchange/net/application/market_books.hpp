@@ -168,7 +168,9 @@ public:
     /// The next page of a side. Ignored if none is wanted, or if it is not the one that is: the first begins
     /// at the best price there can be, each other one tick behind the last level, and none is older than
     /// `recover`.
-    void splice(const book_page& page);
+    ///
+    /// @return  Was it taken?
+    bool splice(const book_page& page);
 
     [[nodiscard]] const std::deque<market_book>& all() const noexcept { return books_; }
     /// Null if the feed has not spoken of it.

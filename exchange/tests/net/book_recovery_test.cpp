@@ -252,6 +252,35 @@ TEST_CASE("a question without an answer is put again, later each time") {
     CHECK(it.recovery.counts().in_vain == 4);
 }
 
+TEST_CASE("a page that comes too late is no answer to the question that was put anew") {
+    exchange_of_two truth;
+    for (price_ticks price = 1; price <= 6; ++price)
+        static_cast<void>(truth.set(first, order_side::buy, price, 1));
+    listening it;
+    it.join_late(truth.next());
+    it.recovery.connect();
+    while (truth.list_questions < 2)
+        it.recovery.hear(*truth.answer(it.recovery.question(it.now)), it.now);
+    const auto late = truth.answer(it.recovery.question(it.now));
+    it.now += 2s;
+    CHECK(it.recovery.question(it.now).empty());
+    it.hear(truth.set(first, order_side::buy, 7, 1));
+    it.now += 20ms;
+    const auto answer = truth.answer(it.recovery.question(it.now));
+    REQUIRE(truth.book_questions == 2);
+
+    it.recovery.hear(*late, it.now);
+    CHECK(it.recovery.question(it.now).empty());  // It waits for its answer.
+    CHECK(it.recovery.counts().pages == 0);
+    it.recovery.hear(*answer, it.now);
+    it.ask_all(truth);
+
+    CHECK(exchange_of_two::known(*it.books.find(first)) == truth.truth(first));
+    CHECK(it.books.find(first)->book() == market_book::state::complete);
+    CHECK(it.recovery.counts().pages == 3 + 1 + 1 + 1);  // Of seven levels, and of nothing.
+    CHECK(it.recovery.counts().in_vain == 1);
+}
+
 TEST_CASE("a question that comes too fast is put again as it is, and nothing is begun anew") {
     exchange_of_two truth;
     for (price_ticks price = 1; price <= 6; ++price)
