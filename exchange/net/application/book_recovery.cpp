@@ -28,6 +28,10 @@ struct book_recovery::answer {
 void book_recovery::note_loss() noexcept {
     list_due_ = true;
     list_from_ = 0;
+    list_asked_at_ = books_.next_in_feed();
+    list_void_ = asked_ == question_kind::instruments;
+    // The pages that are here of a book are of no use any more.
+    if (asked_ != question_kind::page) next_.instrument = instrument_id::none;
 }
 
 void book_recovery::begin_anew() noexcept {
@@ -95,7 +99,7 @@ std::span<const std::byte> book_recovery::question(gyre::time_point now) {
     }
     if (now < not_before_) return {};
     if (list_due_) {
-        if (list_from_ == 0) list_asked_at_ = books_.next_in_feed();
+        list_void_ = false;
         const query whole{list_from_, account_id::none, instrument_id::none,
                           query_subject::instruments};
         constexpr std::size_t size = message_bytes_of<query>;
@@ -146,8 +150,9 @@ void book_recovery::on_page(const book_page& page, gyre::time_point now) {
 }
 
 void book_recovery::on_instruments(const query_page<instrument_row>& page) {
-    if (asked_ != question_kind::instruments || page.from != list_from_) return;
+    if (asked_ != question_kind::instruments || (page.from != list_from_ && !list_void_)) return;
     asked_ = question_kind::none;
+    if (list_void_) return;
     for (std::uint16_t each = 0; each < page.count; ++each) {
         const instrument_row& it = page.rows[each];
         const market_statistics sums{it.open,   it.high,       it.low,   it.last,

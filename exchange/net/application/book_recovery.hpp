@@ -86,12 +86,13 @@ private:
     gyre::time_point not_before_{};                 // The next question.
     gyre::duration pause_;
     query_place list_from_ = 0;        // Where the list of instruments goes on,
-    std::uint64_t list_asked_at_ = 0;  // and how far the feed had come when it was begun.
+    std::uint64_t list_asked_at_ = 0;  // and how far the feed had come when it became due.
     std::size_t turn_ =
         0;  // Which book is looked at next: one that is asked for in vain keeps no other.
     book_request next_{};  // The next page; of no instrument: none is begun.
     bool connected_ = false;
     bool list_due_ = false;
+    bool list_void_ = false;  // The answer that is waited for may be one of before the loss.
     std::array<std::byte, std::max(message_bytes_of<query>, message_bytes_of<book_request>)>
         message_{};
 };

@@ -281,6 +281,65 @@ TEST_CASE("a page that comes too late is no answer to the question that was put 
     CHECK(it.recovery.counts().in_vain == 1);
 }
 
+TEST_CASE("a loss while the list is read has it read anew at once, and what came before is void") {
+    for (const int pages_before : {0, 1}) {
+        CAPTURE(pages_before);
+        exchange_of_two truth;
+        static_cast<void>(truth.print(first, 50));
+        static_cast<void>(truth.print(second, 60));
+        listening it;
+        it.join_late(truth.next());
+        it.recovery.connect();
+        while (truth.list_questions < pages_before)
+            it.recovery.hear(*truth.answer(it.recovery.question(it.now)), it.now);
+        const auto of_before = truth.answer(it.recovery.question(it.now));
+        static_cast<void>(truth.print(first, 51));  // Lost.
+        static_cast<void>(truth.print(second, 61));
+        it.join_late(truth.next());
+        it.recovery.hear(*of_before, it.now);
+        it.ask_all(truth);
+
+        REQUIRE(it.books.all().size() == 2);
+        CHECK(it.books.find(first)->statistics().last == 51);
+        CHECK(it.books.find(second)->statistics().last == 61);
+        CHECK(truth.list_questions == pages_before + 1 + 2);
+        CHECK(it.recovery.counts().in_vain == 0);
+    }
+}
+
+TEST_CASE("a list whose answer comes late says nothing that the feed has not said since") {
+    exchange_of_two truth;
+    static_cast<void>(truth.print(first, 50));
+    listening it;
+    it.join_late(truth.next());
+    it.recovery.connect();
+    const auto late = truth.answer(it.recovery.question(it.now));
+    it.now += 2s;
+    CHECK(it.recovery.question(it.now).empty());
+    it.hear(truth.print(first, 51));
+    it.now += 20ms;
+    CHECK_FALSE(it.recovery.question(it.now).empty());
+    it.recovery.hear(*late, it.now);
+    CHECK(it.books.find(first)->statistics().last == 51);
+}
+
+TEST_CASE("a loss between two pages of a book has it begun anew, and nothing is asked in vain") {
+    exchange_of_two truth;
+    for (price_ticks price = 1; price <= 6; ++price)
+        static_cast<void>(truth.set(first, order_side::buy, price, 1));
+    listening it;
+    it.join_late(truth.next());
+    it.recovery.connect();
+    while (truth.book_questions < 1)
+        it.recovery.hear(*truth.answer(it.recovery.question(it.now)), it.now);
+    static_cast<void>(truth.set(first, order_side::buy, 2, 3));  // Lost.
+    it.join_late(truth.next());
+    it.ask_all(truth);
+    CHECK(exchange_of_two::known(*it.books.find(first)) == truth.truth(first));
+    CHECK(it.books.find(first)->book() == market_book::state::complete);
+    CHECK(it.recovery.counts().in_vain == 0);
+}
+
 TEST_CASE("a question that comes too fast is put again as it is, and nothing is begun anew") {
     exchange_of_two truth;
     for (price_ticks price = 1; price <= 6; ++price)
