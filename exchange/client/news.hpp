@@ -76,11 +76,12 @@ struct order_untracked {
 
 /// Why a session is over for good.
 enum class session_end : std::uint8_t {
-    logged_out,       ///< As was asked for.
-    stopped,          ///< The same, at once.
-    day_ended,        ///< The exchange said that nothing follows.
-    login_refused,    ///< Name or password is wrong, or the session is another one: `reject`.
-    upgrade_refused,  ///< The server speaks no such WebSocket, at this path and of this subprotocol.
+    logged_out,     ///< As was asked for.
+    stopped,        ///< The same, at once.
+    day_ended,      ///< The exchange said that nothing follows.
+    login_refused,  ///< Name or password is wrong, or the session is another one: `reject`.
+    upgrade_refused,  ///< The server speaks no such WebSocket, at this path and of this subprotocol, or
+                      ///< lets us not have it. One that says that it cannot now is `unreachable`.
     security_refused,  ///< No agreement on TLS: `security_failed` has said why.
     not_kept,    ///< What was to be resumed is not kept any more: log in for what comes next (0).
     life_ended,  ///< The life is over, and options say to leave with it.

@@ -53,7 +53,10 @@ class Session:
                         if message["message"] == "end_of_session":
                             return
             except websockets.InvalidStatus as answer:
-                raise Refused(f"{self.url}: {answer}") from None
+                status = answer.response.status_code
+                if status not in (408, 429) and status < 500:
+                    raise Refused(f"{self.url}: {answer}") from None
+                print(f"not reached: {answer}", flush=True)  # A proxy says 502, as long as it lasts.
             except (OSError, websockets.WebSocketException) as trouble:
                 print(f"connection lost: {trouble or type(trouble).__name__}", flush=True)
             else:

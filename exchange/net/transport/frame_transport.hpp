@@ -21,7 +21,8 @@
 //   ordered          Packets come in the order in which they were sent.
 //   can_be_secured   Does it take the `security` of its options (channel_security.hpp)? Then a connection
 //                    that is not secured yet owes words of the handshake, and takes no output; `ended` and
-//                    `refused` tell what became of it. No coroutine is added.
+//                    `refused` (there is no use in another connection) tell what became of it. No coroutine
+//                    is added.
 //   frame_bytes_max()   The longest packet's payload that it takes from a peer.
 //
 // ## A connection

@@ -69,7 +69,7 @@ std::span<std::byte> websocket_channel::space() noexcept { return in_.room(frame
 void websocket_channel::received(std::size_t size) noexcept {
     in_.commit(size);
     if (phase_ == phase::opening) open();
-    if (phase_ == phase::refused) in_.skip(in_.raw().size());
+    if (phase_ != phase::opening && phase_ != phase::open) in_.skip(in_.raw().size());
 }
 
 void websocket_channel::open() noexcept {
@@ -79,8 +79,10 @@ void websocket_channel::open() noexcept {
     say(come_to.answer);
     in_.skip(come_to.used);
     opening_.reset();
-    phase_ = come_to.what == kind::open ? phase::open : phase::refused;
-    if (phase_ == phase::refused) return;
+    phase_ = come_to.what == kind::open      ? phase::open
+             : come_to.what == kind::refused ? phase::refused
+                                             : phase::unavailable;
+    if (phase_ != phase::open) return;
     format_.emplace(come_to.format, we_, options_.framing.payload_bytes_max, options_.said.get());
     ws::parse_limits limits;
     limits.message_bytes_max = limits.frame_bytes_max = format_->message_bytes_max();
@@ -264,7 +266,7 @@ void websocket_channel::put_close(const websocket_close_reason& why) noexcept {
 void websocket_channel::finish(soup_ending why) noexcept {
     if (phase_ == phase::open) return put_close(broken_.value_or(close_reason_of(why)));
     if (phase_ == phase::opening && we_ == soup_end::server) say(websocket_opening::too_late());
-    phase_ = phase::refused;
+    if (phase_ == phase::opening) phase_ = phase::refused;
 }
 
 }  // namespace exchange

@@ -67,10 +67,12 @@ public:
 
     /// Is the opening over, with an agreement?
     [[nodiscard]] bool opened() const noexcept { return phase_ == phase::open; }
-    /// Was there no agreement?
+    /// Was there no agreement, so that trying again is of no use?
     [[nodiscard]] bool refused() const noexcept { return phase_ == phase::refused; }
     /// Has the peer closed, or was there no agreement?
-    [[nodiscard]] bool ended() const noexcept { return peer_closed_ || phase_ == phase::refused; }
+    [[nodiscard]] bool ended() const noexcept {
+        return peer_closed_ || phase_ == phase::refused || phase_ == phase::unavailable;
+    }
 
     // Bytes out.
 
@@ -88,7 +90,7 @@ public:
     void finish(soup_ending why) noexcept;
 
 private:
-    enum class phase : std::uint8_t { opening, open, refused };
+    enum class phase : std::uint8_t { opening, open, refused, unavailable };
 
     void open() noexcept;
     void say(std::string_view text) noexcept;

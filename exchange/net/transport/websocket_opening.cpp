@@ -48,6 +48,12 @@ std::string refusal(status code, std::string_view why,
 
 step refused(std::string answer) { return {step::kind::refused, 0, std::move(answer), {}}; }
 
+/// Does the answer say nothing of what was asked? So a proxy speaks whose server is away.
+bool is_for_now(unsigned code) noexcept {
+    return code == static_cast<unsigned>(status::request_timeout) ||
+           code == static_cast<unsigned>(status::too_many_requests) || (code >= 500 && code < 600);
+}
+
 std::string no_subprotocol() {
     return std::string{"offer one of the subprotocols "} + subprotocol_of(session_format::sbe) +
            ", " + subprotocol_of(session_format::json);
@@ -115,8 +121,9 @@ step websocket_opening::read_answer(gyre::const_buffer received) {
         parser_.parse_response(received, gyre::http::method::get, answer);
     if (progress == head_progress::incomplete) return {};
     if (progress == head_progress::refused) return refused({});
-    const auto outcome =
-        handshake_->read_answer(static_cast<unsigned>(answer.status), answer.fields);
+    const unsigned code = static_cast<unsigned>(answer.status);
+    if (is_for_now(code)) return {step::kind::unavailable, 0, {}, {}};
+    const auto outcome = handshake_->read_answer(code, answer.fields);
     if (outcome.failure != gyre::websocket::handshake_failure::none ||
         outcome.agreed.subprotocol != subprotocol_of(options_.format))
         return refused({});

@@ -31,7 +31,8 @@ public:
         enum class kind : std::uint8_t {
             incomplete,
             open,
-            refused  ///< By us or by the server: nothing follows but `answer`.
+            refused,     ///< By us or by the server: nothing follows but `answer`.
+            unavailable  ///< The server, or one in front of it, cannot serve now: nothing follows.
         };
 
         kind what = kind::incomplete;

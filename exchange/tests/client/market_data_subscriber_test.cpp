@@ -496,6 +496,44 @@ TEST_CASE("market data subscriber: a handshake that is not answered is given up 
     });
 }
 
+TEST_CASE("market data subscriber: it comes again to a proxy whose server is away, until refused") {
+    gyre::testing::on_every_backend([](gyre::io_context& on) -> task<> {
+        auto listening = gyre::stream_acceptor::listen(on, loopback(0), {});
+        REQUIRE(listening.ok());
+        gyre::stream_acceptor proxy = listening.take();
+        for (const client_transport by :
+             {client_transport::websocket_sbe, client_transport::websocket_json}) {
+            market_data_options options = options_of(proxy.local_endpoint().value());
+            options.transport = by;
+            options.connect_within = std::chrono::hours{1};
+            market_data_subscriber c = subscriber_of(on, options);
+            for (const std::string_view status : {"502 Bad Gateway", "503 Service Unavailable",
+                                                  "429 Too Many Requests", "404 Not Found"}) {
+                auto accepted = co_await proxy.accept();
+                REQUIRE(accepted.ok());
+                gyre::stream_socket client = accepted.take();
+                std::array<std::byte, 4096> asked;
+                const auto got = co_await client.read_some(gyre::mutable_buffer{asked});
+                REQUIRE(got.ok());
+                const std::string answer =
+                    "HTTP/1.1 " + std::string{status} + "\r\nContent-Length: 0\r\n\r\n";
+                const auto put = co_await gyre::write_all(client, gyre::bytes_of(answer));
+                REQUIRE(put.ok());
+            }
+            const auto first = co_await c.next();
+            REQUIRE(first.ok());
+            const auto* const away = first.value().as<unreachable>();
+            REQUIRE(away != nullptr);
+            CHECK(away->why == errc::eof);
+            const auto second = co_await c.next();
+            REQUIRE(second.ok());
+            const auto* const over = second.value().as<session_over>();
+            REQUIRE(over != nullptr);
+            CHECK(over->why == session_end::upgrade_refused);
+        }
+    });
+}
+
 TEST_CASE("market data subscriber: a session that was refused, and is there, is logged in to") {
     distributors::hold([](scene& it) -> task<> {
         auto listening = gyre::stream_acceptor::listen(it.on, loopback(0), {});

@@ -488,6 +488,21 @@ TEST_CASE("websocket channel: no bytes of a client break it, proper, damaged or 
     }
 }
 
+TEST_CASE("websocket channel: a server that cannot now ends the connection, and refuses nothing") {
+    const auto answered = [](std::string_view answer) {
+        one_end client{soup_end::client};
+        static_cast<void>(client.say());
+        client.hear(std::as_bytes(std::span{answer}));
+        CHECK(client.channel->ended());
+        client.hear(std::as_bytes(std::span{answer}));  // Whatever follows.
+        client.channel->finish(soup_ending::none);
+        CHECK_FALSE(client.channel->owes());
+        return client.channel->refused();
+    };
+    CHECK_FALSE(answered("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 3\r\n\r\nNo."));
+    CHECK(answered("HTTP/1.1 403 Forbidden\r\nContent-Length: 3\r\n\r\nNo."));
+}
+
 TEST_CASE("websocket channel: a long text of a client is refused by its header") {
     transport_options options;
     two_ends it{session_format::json, options};

@@ -141,6 +141,25 @@ TEST_CASE("websocket opening: a client believes no answer but the right one") {
     CHECK(client.read(gyre::bytes_of(answer.append("\r\n"))).what == kind::refused);
 }
 
+TEST_CASE("websocket opening: a client may come again to who says that it cannot now") {
+    const auto what = [](std::string_view status, std::string_view more = "Content-Length: 0\r\n") {
+        websocket_opening client{ours, soup_end::client, "here"};
+        return client
+            .read(gyre::bytes_of(
+                std::string{"HTTP/1.1 "}.append(status).append("\r\n").append(more).append("\r\n")))
+            .what;
+    };
+    for (const char* each : {"408 Request Timeout", "429 Too Many Requests",
+                             "500 Internal Server Error", "501 Not Implemented", "502 Bad Gateway",
+                             "503 Service Unavailable", "504 Gateway Timeout", "599 Whatever"})
+        CHECK_MESSAGE(what(each) == kind::unavailable, each);
+    CHECK(what("502 Bad Gateway", "Content-Type: text/html\r\n") == kind::unavailable);
+    for (const char* each :
+         {"200 OK", "302 Found", "400 Bad Request", "401 Unauthorized", "403 Forbidden",
+          "404 Not Found", "407 Proxy Authentication Required", "410 Gone", "426 Upgrade Required"})
+        CHECK_MESSAGE(what(each) == kind::refused, each);
+}
+
 TEST_CASE("websocket opening: a client that asks nothing is told that it was too late") {
     CHECK(websocket_opening::too_late().starts_with("HTTP/1.1 408 "));
 }
