@@ -96,12 +96,16 @@ public:
     ///         does not know the instrument yet, is said again until it does.
     ///
     /// Errors:  `errc::invalid_argument` for a depth that is too large, or if nothing is wanted;
-    ///          `errc::no_buffer_space` beyond `instruments_max` subscriptions; `errc::closed`.
+    ///          `errc::no_buffer_space` beyond `instruments_max` subscriptions and exceptions (see
+    ///          `unsubscribe`);
+    ///          `errc::closed`.
     /// Cost:    a lookup; memory for each subscription.
     gyre::io_result<std::uint32_t> subscribe(const market_wish& what);
-    /// Ends one, or all. What is known of the market is kept, and is not current any more.
+    /// Ends one, or all. What is known of the market is kept, and is not current any more; nothing more is
+    /// told of it. While all are subscribed to, it is an exception from that, and stays one after each login.
     ///
-    /// Errors:  `errc::closed`.
+    /// Errors:  `errc::no_buffer_space` for another exception beyond `instruments_max` of these and
+    ///          subscriptions; nothing has changed. `errc::closed`.
     gyre::io_result<std::uint32_t> unsubscribe(instrument_id which);
 
     /// The next news.

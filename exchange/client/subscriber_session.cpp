@@ -114,9 +114,7 @@ gyre::io_result<std::uint32_t> subscriber_session::want(const market_wish& it) {
                                    it.book,       it.trades,     it.summary};
     if (it.depth > subscription_depth_max || !wants_something(what)) return errc::invalid_argument;
     const bool all = it.instrument == instrument_id::none;
-    // What is wanted of all is none of them.
-    const std::size_t kept = wishes_.size() - (find(instrument_id::none) == nullptr ? 0 : 1);
-    if (!all && find(it.instrument) == nullptr && kept >= options_.instruments_max)
+    if (!all && find(it.instrument) == nullptr && kept_singly() >= options_.instruments_max)
         return errc::no_buffer_space;
     if (all) wishes_.clear();
     keep(what);
@@ -127,11 +125,30 @@ gyre::io_result<std::uint32_t> subscriber_session::want(const market_wish& it) {
 gyre::io_result<std::uint32_t> subscriber_session::want_no_more(instrument_id which) {
     if (over_ || stopped_) return errc::closed;
     const exchange::subscribe nothing{requests_ + 1, which, 0, false, false, false};
-    if (which == instrument_id::none) wishes_.clear();
-    keep(nothing);
-    drop_what_needs_no_words();
+    const bool all = which == instrument_id::none;
+    const bool exception = !all && wants_all();
+    const bool wanted = find(which) != nullptr;
+    if (exception && !wanted && kept_singly() >= options_.instruments_max)
+        return errc::no_buffer_space;
+    if (all) wishes_.clear();
+    if (exception || (in_ && (all || wanted))) {
+        keep(nothing);
+        drop_what_needs_no_words();
+    } else {  // The distributor knows nothing of it.
+        ++requests_;
+        std::erase_if(wishes_, [which](const wish& it) { return it.what.instrument == which; });
+    }
     doubt_unwanted(which);
     return nothing.request;
+}
+
+bool subscriber_session::wants_all() noexcept {
+    const wish* const all = find(instrument_id::none);
+    return all != nullptr && wants_something(all->what);
+}
+
+std::size_t subscriber_session::kept_singly() noexcept {
+    return wishes_.size() - (find(instrument_id::none) == nullptr ? 0 : 1);
 }
 
 /// Of it, or of all: a book that is not wanted any more is not told any more, whole or half told.
@@ -147,8 +164,7 @@ void subscriber_session::doubt_unwanted(instrument_id which) {
 
 /// Unless all others are wanted, there is nothing to be said of it after another login.
 void subscriber_session::drop_what_needs_no_words() noexcept {
-    const wish* const all = find(instrument_id::none);
-    const bool all_wanted = all != nullptr && wants_something(all->what);
+    const bool all_wanted = wants_all();
     std::erase_if(wishes_, [all_wanted](const wish& each) {
         const bool nothing = each.said && !wants_something(each.what);
         return nothing && (!all_wanted || each.what.instrument == instrument_id::none);
@@ -201,6 +217,17 @@ const exchange::subscribe* subscriber_session::wanted_of(instrument_id which) no
     return found != nullptr && wants_something(found->what) ? &found->what : nullptr;
 }
 
+// A distributor keeps no exceptions: one that comes to know the instrument behind an end of it follows it as
+// one of all. So it is said again, once for each answer.
+const exchange::subscribe* subscriber_session::wanted_and_told(instrument_id which) noexcept {
+    const exchange::subscribe* const wanted = wanted_of(which);
+    if (wanted != nullptr) return wanted;
+    wish* const exception = find(which);
+    if (in_ && exception != nullptr && std::exchange(exception->answered, false))
+        exception->said = say(exception->what);
+    return nullptr;
+}
+
 bool subscriber_session::wants_book(instrument_id which) noexcept {
     const exchange::subscribe* const wanted = wanted_of(which);
     return wanted != nullptr && wanted->book;
@@ -212,7 +239,7 @@ void subscriber_session::logged_in() noexcept {
     in_ = true;
     told_unreachable_ = false;
     tell({exchange::logged_in{connection_->machine().resume().session, 0}});
-    for (wish& each : wishes_) each.said = false;
+    for (wish& each : wishes_) each.said = each.answered = false;
     for (auto& [which, it] : untaken_) it.asked_anew = false;
     say_what_is_unsaid();
 }
@@ -224,7 +251,9 @@ void subscriber_session::heard(std::uint64_t, std::span<const std::byte> message
 
 void subscriber_session::operator()(const subscribed& it) {
     wish* const found = of_request(it.request);
-    if (found == nullptr || std::exchange(found->granted, true)) return;
+    if (found == nullptr) return;
+    found->answered = true;
+    if (std::exchange(found->granted, true)) return;
     if (wants_something(found->what)) tell({subscription_granted{it.request, it.instrument}});
 }
 
@@ -241,13 +270,15 @@ void subscriber_session::operator()(const subscription_refused& it) {
 
 // What was on its way when it was unsubscribed is followed by nothing: it would stay current for ever.
 void subscriber_session::operator()(const book_snapshot& it) {
-    if (!wants_book(it.instrument)) return;
+    const exchange::subscribe* const wanted = wanted_and_told(it.instrument);
+    if (wanted == nullptr || !wanted->book) return;
     const told_step step = books_.hear(it);
     if (step == told_step::changed) untaken_[it.instrument].asked_anew = false;
     take(it.instrument, step);
 }
 void subscriber_session::operator()(const book_delta& it) {
-    if (wants_book(it.instrument)) take(it.instrument, books_.hear(it));
+    const exchange::subscribe* const wanted = wanted_and_told(it.instrument);
+    if (wanted != nullptr && wanted->book) take(it.instrument, books_.hear(it));
 }
 
 void subscriber_session::take(instrument_id which, told_step step) {
@@ -271,12 +302,16 @@ void subscriber_session::take(instrument_id which, told_step step) {
 }
 
 void subscriber_session::operator()(const trades_printed& it) {
+    const exchange::subscribe* const wanted = wanted_and_told(it.instrument);
+    if (wanted == nullptr || !wanted->trades) return;
     if (it.dropped > 0) tell({trades_missed{it.instrument, it.dropped}});
     for (std::uint16_t each = 0; each < it.count; ++each)
         tell({market_trade{it.instrument, it.trades[each]}});
 }
 
 void subscriber_session::operator()(const market_summary& it) {
+    const exchange::subscribe* const wanted = wanted_and_told(it.instrument);
+    if (wanted == nullptr || !wanted->summary) return;
     const followed_market* const before = books_.find(it.instrument);
     const bool was_current = before != nullptr && before->current();
     if (books_.hear(it) == told_step::unknown) return tell_untracked(it.instrument);

@@ -59,9 +59,10 @@ public:
 
 private:
     struct wish {
-        exchange::subscribe what;  // Without anything: an end of what is wanted of all.
+        exchange::subscribe what;  // Without anything: an end, or an exception from all.
         bool granted = false;      // Once at least.
         bool said = false;         // Since the login.
+        bool answered = false;     // Since it was said.
     };
     /// What of a market waits to be taken by `next`, and what it waits for itself.
     struct untaken {
@@ -83,7 +84,12 @@ private:
     [[nodiscard]] wish* of_request(std::uint32_t request) noexcept;
     /// What is wanted of it: of its own, or as one of all. Null if nothing is.
     [[nodiscard]] const exchange::subscribe* wanted_of(instrument_id which) noexcept;
+    /// The same, of one of which something is told.
+    [[nodiscard]] const exchange::subscribe* wanted_and_told(instrument_id which) noexcept;
     [[nodiscard]] bool wants_book(instrument_id which) noexcept;
+    [[nodiscard]] bool wants_all() noexcept;
+    /// So many subscriptions of single instruments are kept, and exceptions.
+    [[nodiscard]] std::size_t kept_singly() noexcept;
     void doubt_unwanted(instrument_id which);
     void keep(const exchange::subscribe& what);
     void drop_what_needs_no_words() noexcept;

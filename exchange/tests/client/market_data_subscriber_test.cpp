@@ -363,6 +363,55 @@ TEST_CASE(
 }
 
 TEST_CASE(
+    "market data subscriber: what was left out of all stays out when a distributor begins anew") {
+    distributors::setting how;
+    how.distributor.exchange.login.password = "guess";  // So it knows what it hears, and no more.
+    distributors::hold(
+        [](scene& it) -> task<> {
+            it.begin_distributor();
+            two_who_trade who{it};
+            co_await who.in();
+            who.buy(100, 5);
+            co_await it.until([&] { return it.distributor->books.find(the_market) != nullptr; });
+            market_data_subscriber c = subscriber_of(it.on, options_of(it));
+            REQUIRE(c.subscribe({}).ok());
+            REQUIRE(c.unsubscribe(the_market).ok());
+            static_cast<void>(co_await hear<logged_in>(c));
+
+            it.how.distributor.doors.tcp = it.distributor->it.tcp();
+            const gyre::endpoint feed = it.distributor->it.source();
+            it.distributor->it.stop();
+            co_await it.until([&] { return it.distributor->it.idle(); });
+            it.distributor.emplace(it.on, it.how, feed);
+            it.distributor->it.ask(it.lives.back().facility.feed_requests(), it.order_entry);
+            static_cast<void>(co_await hear<connection_lost>(c));
+            static_cast<void>(co_await hear<logged_in>(c));
+            // It answers in order: when this one is denied, it has heard of the exception.
+            REQUIRE(c.subscribe({instrument_id{999}, 0, true, true, true}).ok());
+            static_cast<void>(co_await hear<subscription_denied>(c));
+            REQUIRE(it.distributor->books.find(the_market) == nullptr);
+            who.buy(101, 5);
+            // It is told as one of all, and then not any more.
+            co_await it.until([&] {
+                bool follows = false;
+                it.distributor->it.for_each_client([&](const auto& each) {
+                    follows = follows || each.subscriptions() > 0;
+                });
+                return it.distributor->host.counts().messages > 0 && !follows;
+            });
+            market_news told;
+            while (c.try_next(told)) {
+                CHECK(told.as<book_changed>() == nullptr);
+                CHECK(told.as<summary_changed>() == nullptr);
+            }
+            c.stop();
+            static_cast<void>(co_await hear<session_over>(c));
+            co_await who.leave();
+        },
+        how);
+}
+
+TEST_CASE(
     "market data subscriber: what cannot be wanted is refused at once, or by the distributor") {
     distributors::hold([](scene& it) -> task<> {
         it.begin_distributor();

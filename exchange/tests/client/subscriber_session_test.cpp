@@ -135,6 +135,55 @@ TEST_CASE("subscriber session: an answer to what is not wanted any more is no ne
     CHECK(granted->request == second.value());
 }
 
+TEST_CASE("subscriber session: of what is not wanted nothing is told") {
+    subscriber_session it{few_markets()};
+    trades_printed trades{};
+    trades.instrument = gold;
+    trades.count = 1;
+    trades.dropped = 2;
+    market_summary summary{};
+    summary.instrument = gold;
+    const auto told = [&] {
+        it(trades);
+        it(summary);
+        it(whole(1, 100));
+        int count = 0;
+        for (market_news news; it.try_next(news);) ++count;
+        return count;
+    };
+    CHECK(told() == 0);
+    REQUIRE(it.want({}).ok());
+    CHECK(told() == 4);  // Of the book, of trades that were missed, of one, and of sums.
+    REQUIRE(it.want_no_more(gold).ok());
+    CHECK(told() == 1);  // That the book is in doubt.
+    REQUIRE(it.want(only_trades).ok());
+    CHECK(told() == 2);
+    REQUIRE(it.want({gold, 0, false, false, true}).ok());
+    CHECK(told() == 1);
+}
+
+TEST_CASE("subscriber session: ends need no memory but for exceptions, of which there is a bound") {
+    subscriber_session it{few_markets()};
+    for (std::uint32_t each = 1; each <= 1'000; ++each)
+        CHECK(it.want_no_more(instrument_id{each}).ok());
+    for (const std::uint32_t each : {1, 2})
+        REQUIRE(it.want({.instrument = instrument_id{each}}).ok());
+    for (const std::uint32_t each : {1, 2}) REQUIRE(it.want_no_more(instrument_id{each}).ok());
+    REQUIRE(it.want_no_more(instrument_id::none).ok());
+    for (const std::uint32_t each : {3, 4})
+        REQUIRE(it.want({.instrument = instrument_id{each}}).ok());
+
+    REQUIRE(it.want({}).ok());
+    for (const std::uint32_t each : {1, 2}) REQUIRE(it.want_no_more(instrument_id{each}).ok());
+    CHECK(it.want_no_more(instrument_id{3}).error() == gyre::errc::no_buffer_space);
+    CHECK(it.want({.instrument = instrument_id{3}}).error() == gyre::errc::no_buffer_space);
+    CHECK(it.want_no_more(instrument_id{2}).ok());  // It is one.
+    CHECK(it.want({.instrument = instrument_id{2}}).ok());
+    CHECK(it.want_no_more(instrument_id::none).ok());
+    for (const std::uint32_t each : {5, 6})
+        CHECK(it.want({.instrument = instrument_id{each}}).ok());
+}
+
 TEST_CASE("subscriber session: as many subscriptions as there may be, beside one for all") {
     for (const bool beside_all : {false, true}) {
         CAPTURE(beside_all);
