@@ -27,6 +27,8 @@ gyre::io_result<std::shared_ptr<channel_security>> client_security(const client_
     }
     auto made = gyre::tls::context::client(std::move(options));
     if (!made.ok()) return made.error();
+    // Else the first connection would find it out.
+    if (const gyre::error no = check_server_name(made.value(), how.server_name)) return no;
     return connect_with_tls(made.take(), how.server_name);
 }
 

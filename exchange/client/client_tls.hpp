@@ -26,7 +26,8 @@ struct client_tls {
 /// @return  Null if TLS is not wanted.
 ///
 /// Errors:  `not_supported` in a build without TLS; `certificate_unreadable` for a file that is not there or
-///          holds no certificate; `tls_contradiction` if peers are to be verified by no authority.
+///          holds no certificate; `tls_contradiction` if peers are to be verified by no authority;
+///          `malformed` for a `server_name` that no host can have.
 [[nodiscard]] gyre::io_result<std::shared_ptr<channel_security>> client_security(
     const client_tls& how);
 

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace exchange {
@@ -183,6 +184,11 @@ std::shared_ptr<channel_security> serve_with_tls(gyre::tls::context settings) {
 
 std::shared_ptr<channel_security> connect_with_tls(gyre::tls::context settings, std::string host) {
     return std::make_shared<tls_security>(std::move(settings), std::move(host), true);
+}
+
+gyre::error check_server_name(const gyre::tls::context& settings, std::string_view host) {
+    if (host.empty()) return {};
+    return tls::engine::client(settings, host).error();
 }
 
 }  // namespace exchange

@@ -8,10 +8,12 @@
 
 #include <exchange/net/transport/channel_security.hpp>
 
+#include <gyre/base/error.hpp>
 #include <gyre/tls/context.hpp>
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace exchange {
 
@@ -29,5 +31,12 @@ namespace exchange {
 ///                   it connects to.
 [[nodiscard]] std::shared_ptr<channel_security> connect_with_tls(gyre::tls::context settings,
                                                                  std::string host = {});
+
+/// Can a server have that name, so that `connect_with_tls` may be given it?
+///
+/// @param  settings  Of a client.
+/// @return Ok, also of an empty one; `errc::malformed` if no host can.
+[[nodiscard]] gyre::error check_server_name(const gyre::tls::context& settings,
+                                            std::string_view host);
 
 }  // namespace exchange

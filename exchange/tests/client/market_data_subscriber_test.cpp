@@ -394,9 +394,8 @@ TEST_CASE(
             // It is told as one of all, and then not any more.
             co_await it.until([&] {
                 bool follows = false;
-                it.distributor->it.for_each_client([&](const auto& each) {
-                    follows = follows || each.subscriptions() > 0;
-                });
+                it.distributor->it.for_each_client(
+                    [&](const auto& each) { follows = follows || each.subscriptions() > 0; });
                 return it.distributor->host.counts().messages > 0 && !follows;
             });
             market_news told;
@@ -729,4 +728,13 @@ TEST_CASE("market data subscriber: a secured distributor is believed by its auth
     missing.tls = trusting;
     missing.tls.authorities_file = folder / "nowhere.pem";
     CHECK(market_data_subscriber::open(on, missing).error() == errc::certificate_unreadable);
+    for (const char* wrong : {"two words", "a..b", "exchange.example:7001", "-\n"}) {
+        CAPTURE(wrong);
+        market_data_options options = options_of(loopback(1));
+        options.tls = trusting;
+        options.tls.server_name = wrong;
+        CHECK(market_data_subscriber::open(on, options).error() == errc::malformed);
+        options.tls.verify = false;
+        CHECK(market_data_subscriber::open(on, options).error() == errc::malformed);
+    }
 }
