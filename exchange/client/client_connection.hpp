@@ -6,11 +6,17 @@
 // configuration; one indirect call for each message is nothing beside the write that it causes.
 #pragma once
 
+#include <exchange/client/client_transport.hpp>
+#include <exchange/client/told_text.hpp>
 #include <exchange/net/gyre/traits.hpp>
 #include <exchange/net/session/order_entry_client.hpp>
+#include <exchange/net/transport/channel_security.hpp>
+#include <exchange/net/transport/packet_stream.hpp>
 
 #include <memory>
 #include <span>
+#include <string_view>
+#include <utility>
 
 namespace exchange {
 
@@ -55,6 +61,29 @@ private:
     order_entry_client<gyre_traits, Transport> client_;
 };
 
+/// @return  Null if this build has no WebSockets.
+[[nodiscard]] std::unique_ptr<client_connection> websocket_connection(
+    gyre::io_context& on, const order_entry_client_options& options, order_entry_handler& handler);
+
+/// A client's connection over the transport that it has chosen.
+///
+/// @param  security  Of its connections, or null.
+/// @param  insecure  Borrowed; outlives the connection. Is set to why one could not be secured.
+/// @return Null if this build does not have the transport.
+[[nodiscard]] inline std::unique_ptr<client_connection> connection_by(
+    client_transport by, gyre::io_context& on, order_entry_client_options how,
+    std::shared_ptr<channel_security> security, told_text& insecure, order_entry_handler& handler) {
+    how.websocket.format =
+        by == client_transport::websocket_json ? session_format::json : session_format::sbe;
+    if (security != nullptr)
+        security->report_failures([&insecure](const gyre::endpoint&, std::string_view reason) {
+            insecure = told_text{reason};
+        });
+    how.security = std::move(security);
+    if (by != client_transport::soup) return websocket_connection(on, how, handler);
+    return std::make_unique<connection_over<packet_stream<gyre_traits>>>(on, how, handler);
+}
+
 /// A connection has ended without a login: why was none answered?
 ///
 /// @return  `errc::eof` if the other end hung up, `timed_out` if it was silent, `protocol_error` if it said
@@ -70,9 +99,5 @@ private:
         default: return gyre::errc::protocol_error;
     }
 }
-
-/// @return  Null if this build has no WebSockets.
-[[nodiscard]] std::unique_ptr<client_connection> websocket_connection(
-    gyre::io_context& on, const order_entry_client_options& options, order_entry_handler& handler);
 
 }  // namespace exchange

@@ -3,8 +3,6 @@
 // Wishes, books and news: see subscriber_session.hpp.
 #include <exchange/client/subscriber_session.hpp>
 
-#include <exchange/net/transport/packet_stream.hpp>
-
 #include <gyre/coro/launch.hpp>
 #include <gyre/sync/timeout.hpp>
 
@@ -35,9 +33,6 @@ order_entry_client_options subscriber_connection(const market_data_options& from
     made.session.outbox_bytes_max =
         std::max(made.session.outbox_bytes_max, (from.instruments_max + 1) * wish_bytes);
     made.websocket.path = from.websocket_path;
-    made.websocket.format = from.transport == client_transport::websocket_json
-                                ? session_format::json
-                                : session_format::sbe;
     made.connect_within = from.connect_within;
     made.reconnect_after = from.reconnect_after;
     made.reconnect_after_max = from.reconnect_after_max;
@@ -57,15 +52,8 @@ subscriber_session::subscriber_session(const market_data_options& options)
       books_{{options.instruments_max, options.levels_max}} {}
 
 bool subscriber_session::start(gyre::io_context& on, std::shared_ptr<channel_security> security) {
-    order_entry_client_options how = subscriber_connection(options_);
-    if (security != nullptr)  // The connection has it, and so ends with us.
-        security->report_failures([this](const gyre::endpoint&, std::string_view reason) {
-            insecure_ = told_text{reason};
-        });
-    how.security = std::move(security);
-    if (options_.transport == client_transport::soup)
-        connection_ = std::make_unique<connection_over<packet_stream<gyre_traits>>>(on, how, *this);
-    else connection_ = websocket_connection(on, how, *this);
+    connection_ = connection_by(options_.transport, on, subscriber_connection(options_),
+                                std::move(security), insecure_, *this);
     if (connection_ == nullptr) return false;
     gyre::launch(on, drive(shared_from_this()), gyre::or_terminate{});
     gyre::launch(on, keep_asking(shared_from_this()), gyre::or_terminate{});

@@ -4,7 +4,6 @@
 #include <exchange/client/trading_session.hpp>
 
 #include <exchange/codec/mass_quote_codec.hpp>
-#include <exchange/net/transport/packet_stream.hpp>
 
 #include <gyre/coro/launch.hpp>
 #include <gyre/sync/timeout.hpp>
@@ -41,9 +40,6 @@ order_entry_client_options connection_options(const exchange_client_options& fro
     made.session.dead_after = from.dead_after;
     made.session.outbox_bytes_max = from.unsent_bytes_max;
     made.websocket.path = from.websocket_path;
-    made.websocket.format = from.transport == client_transport::websocket_json
-                                ? session_format::json
-                                : session_format::sbe;
     made.websocket.unsent_bytes_max =
         std::max(from.unsent_bytes_max, made.websocket.unsent_bytes_max);
     made.connect_within = from.connect_within;
@@ -62,15 +58,8 @@ trading_session::trading_session(gyre::io_context&, const exchange_client_option
 
 bool trading_session::start(gyre::io_context& on, const exchange_client_options& options,
                             std::shared_ptr<channel_security> security) {
-    order_entry_client_options how = connection_options(options);
-    if (security != nullptr)  // The connection has it, and so ends with us.
-        security->report_failures([this](const gyre::endpoint&, std::string_view reason) {
-            insecure_ = told_text{reason};
-        });
-    how.security = std::move(security);
-    if (options.transport == client_transport::soup)
-        connection_ = std::make_unique<connection_over<packet_stream<gyre_traits>>>(on, how, *this);
-    else connection_ = websocket_connection(on, how, *this);
+    connection_ = connection_by(options.transport, on, connection_options(options),
+                                std::move(security), insecure_, *this);
     if (connection_ == nullptr) return false;
     gyre::launch(on, drive(shared_from_this()), gyre::or_terminate{});
     gyre::launch(on, keep_fence(shared_from_this()), gyre::or_terminate{});
