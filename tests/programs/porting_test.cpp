@@ -279,3 +279,12 @@ TEST_CASE("porting: both ledgers count every deposit") {
         CHECK(it.wait() == 0);
     }
 }
+
+TEST_CASE("porting: the idioms of Asio and ours come to the same") {
+    for (const std::string path : {GYRE_IDIOMS_ASIO, GYRE_IDIOMS_GYRE}) {
+        if (path.empty()) continue;
+        program it{path};
+        CHECK(it.rest_of_output() == text_of_file(GYRE_EXAMPLES "/porting/idioms.expected"));
+        CHECK(it.wait() == 0);
+    }
+}
