@@ -99,10 +99,44 @@ void require_agreement(const outcome& found, std::uint64_t seed) {
                     "\n", code);
 }
 
+// What an accent is for, so many times in a thousand commands: about a third of what is usual, and mostly
+// several times of what comes without the accent.
+void check_effects(storm_accent accent, const tally& seen, std::uint64_t commands) {
+    const auto often = [commands](std::uint64_t happened, std::uint64_t per_mille) {
+        CHECK(1'000 * happened >= per_mille * commands);
+    };
+    switch (accent) {
+        case storm_accent::none: return;
+        case storm_accent::stops:
+            often(seen.of(event_kind::stop_entered), 30);
+            return often(seen.of(event_kind::stop_triggered), 15);
+        case storm_accent::icebergs: {
+            const auto kind = command_kind::enter_advanced_order;
+            CHECK(8 * seen.refusals_of(kind, reject_reason::invalid_combination) < seen.of(kind));
+            return often(seen.hidden_fills(), 60);
+        }
+        case storm_accent::minimum_quantities:
+            return often(seen.of(cancel_reason::minimum_quantity), 25);
+        case storm_accent::last_days:
+            often(seen.of(cancel_reason::expired), 1);
+            return often(seen.dated(), 30);
+        case storm_accent::quotes: return often(seen.of(cancel_reason::quote_replaced), 35);
+        case storm_accent::protections:
+            often(seen.of(event_kind::protection_set), 25);
+            return often(seen.of(event_kind::protection_struck), 1);
+        case storm_accent::phases:
+            often(seen.of(event_kind::phase_changed), 15);
+            return often(seen.of(event_kind::auction_result), 3);
+    }
+}
+
 void check_storm(storm_shape shape, storm_accent accent = storm_accent::none) {
     // What an accent brings forward is in the other storms as well.
+    // But in each climate it has to do what it is for.
+    constexpr std::uint64_t in_each_climate = storm_climates * commands_per_episode;
     const std::uint64_t every_day =
-        accent == storm_accent::none ? STORM_COMMANDS : STORM_COMMANDS / 5;
+        accent == storm_accent::none ? STORM_COMMANDS
+                                     : std::max<std::uint64_t>(STORM_COMMANDS / 5, in_each_climate);
     const std::uint64_t commands = number_from("EXCHANGE_STORM_COMMANDS", every_day);
     const std::uint64_t first_seed = number_from("EXCHANGE_STORM_SEED", 1 + number(accent));
     std::uint64_t messages = 0;
@@ -121,6 +155,7 @@ void check_storm(storm_shape shape, storm_accent accent = storm_accent::none) {
     }
     CHECK(messages > commands);
     if (accent != storm_accent::none) CHECK(accented > commands / 10);
+    if (commands >= in_each_climate) check_effects(accent, seen, commands);
     if (commands >= storm_climates * commands_per_episode) CHECK(standing_max > 2'000);
     MESSAGE(std::string{name_of(shape)}, ", ", std::string{name_of(accent)}, ": ", commands,
             " commands from seed ", first_seed, ", ", accented, " accented, ", messages,

@@ -103,6 +103,7 @@ private:
     [[nodiscard]] command any_accented();
     /// @param  kind  0 to 3: a stop, 4 and 5: an iceberg, 6: a minimum quantity, 7: a last day.
     [[nodiscard]] enter_advanced_order any_advanced_order(std::optional<std::uint32_t> kind = {});
+    [[nodiscard]] enter_advanced_order any_iceberg();
     void make_stop(enter_advanced_order& it);
     [[nodiscard]] price_ticks any_trigger(order_side side, instrument_id in);
     [[nodiscard]] contracts any_part(contracts quantity);

@@ -11,7 +11,7 @@ command storm::any_accented() {
     ++accented_;
     switch (accent_) {
         case storm_accent::stops: return any_advanced_order(below(4));
-        case storm_accent::icebergs: return any_advanced_order(4);
+        case storm_accent::icebergs: return any_iceberg();
         case storm_accent::minimum_quantities: return any_advanced_order(6);
         case storm_accent::last_days: return any_advanced_order(7);
         case storm_accent::phases: return any_phase_command();
@@ -22,6 +22,21 @@ command storm::any_accented() {
         case storm_accent::none: break;
     }
     return any_quote();
+}
+
+// Mostly one that may stand, and shows less than it is: the others are refused.
+enter_advanced_order storm::any_iceberg() {
+    enter_advanced_order it = any_advanced_order(4);
+    if (chance(50)) return it;
+    const bool dated = it.tif == time_in_force::good_till_date;
+    it.type = order_type::limit;
+    if (!dated) it.tif = any_of({time_in_force::day, time_in_force::good_till_cancel});
+    it.instruction = execution_instruction::none;
+    it.minimum_quantity = 0;
+    const contracts lot = it.quantity % 5 == 0 ? 5 : 1;
+    it.quantity = std::max(it.quantity, 2 * lot);
+    it.display_quantity = std::max(it.quantity / (2 + below(4)) / lot * lot, lot);
+    return it;
 }
 
 // Mostly one thing at a time, or one kind of refusal would hide all others.

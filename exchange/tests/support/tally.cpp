@@ -189,6 +189,12 @@ void tally::count(const event& it) {
     ++events_[number(it.kind)];
     switch (it.kind) {
         case event_kind::order_cancelled: ++cancels_[number(it.order_cancelled.reason)]; break;
+        case event_kind::order_terms:
+            if (it.order_terms.expiry_yyyymmdd != 0) ++dated_;
+            if (it.order_terms.display_quantity > 0)
+                icebergs_[it.order_terms.order].shown = it.order_terms.display_quantity;
+            break;
+        case event_kind::order_executed: return count_fill(it.order_executed);
         case event_kind::order_amended: ++amends_[number(it.order_amended.reason)]; break;
         case event_kind::order_rejected:
             return count_refusal(it.order_rejected.command, it.order_rejected.reason);
@@ -198,12 +204,21 @@ void tally::count(const event& it) {
     }
 }
 
+void tally::count_fill(const order_executed& it) {
+    const auto found = icebergs_.find(it.order);
+    if (found == icebergs_.end()) return;
+    found->second.filled += it.quantity;
+    if (found->second.filled > found->second.shown) ++hidden_fills_;
+}
+
 void tally::count_refusal(command_kind command, reject_reason why) {
     ++refusals_[number(command)][number(why)];
 }
 
 tally& tally::operator+=(const tally& other) {
     resumptions_ += other.resumptions_;
+    hidden_fills_ += other.hidden_fills_;
+    dated_ += other.dated_;
     add(commands_, other.commands_);
     add(events_, other.events_);
     add(cancels_, other.cancels_);
@@ -237,7 +252,9 @@ std::string tally::text() const {
                        "\n  messages:" + counted<event_kind>(events_) +
                        "\n  cancelled:" + counted<cancel_reason>(cancels_) +
                        "\n  amended:" + counted<amend_reason>(amends_) +
-                       "\n  further steps: " + std::to_string(resumptions_);
+                       "\n  further steps: " + std::to_string(resumptions_) +
+                       "\n  hidden fills: " + std::to_string(hidden_fills_) +
+                       ", with a last day: " + std::to_string(dated_);
     for (const auto& [command, unused] : rules()) {
         made += "\n  " + std::string{name_of(command)} +
                 " refused:" + counted<reject_reason>(refusals_[number(command)]);
