@@ -5,6 +5,10 @@
 // A peer that connects and says nothing, or half of a head, costs its server a place, and a few thousand such
 // peers all of them. So a server that is full lets the one go that has waited longest, as it may between two
 // requests (RFC 9112, 9.5), and only when another connection is there: web/server.hpp does.
+//
+// Connections of HTTP/2 stand here during their handshake only. Between requests they make no room: the end
+// of one is GOAWAY in two steps with an answer of the peer in between, and lasts seconds with a peer that is
+// silent, so that one place that is wanted would end many of them. `idle_time_max` ends them.
 #pragma once
 
 #include <gyre/base/intrusive.hpp>
