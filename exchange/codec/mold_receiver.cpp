@@ -46,6 +46,7 @@ mold_fault mold_receiver::on_packet(std::span<const std::byte> datagram,
     if (reach_ == known_) tail_since_ = now;
     free_taken();
     const std::uint64_t end = header.sequence + packet.messages.size();
+    told_ = end;
     known_ = std::max(known_, end);
     if (header.count == mold_end_of_session) end_known_ = true;
     if (packet.messages.empty()) return mold_fault::none;
@@ -211,7 +212,13 @@ gyre::time_point mold_receiver::deadline() const noexcept {
 }
 
 mold_gap mold_receiver::give_up() noexcept {
-    const mold_gap lost = gap();
+    mold_gap lost = gap();
+    if (lost.last == known_) {
+        // Behind it is nothing but a word that there is more. If the feed does not repeat it, it was no word of the
+        // feed's; else the next datagram tells again.
+        lost.last = known_ = std::clamp(told_, expected_, known_);
+        requests_.forget_all();
+    }
     counts_.messages_lost += lost.size();
     expected_ = lost.last;
     reach_ = std::max(reach_, expected_);

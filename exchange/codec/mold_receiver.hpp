@@ -18,7 +18,8 @@
 // What that means for a single forged datagram of another name: beside a session that is heard it does
 // nothing. In the pause between two lives, or before anything was heard, it makes a life that does not
 // exist: the book is dropped before its time, and the real feed is ignored until the forged name has been
-// silent for as long (if the real one is later) or is given up for dead. Answers to requests prove nothing
+// silent for as long (if the real one is later) or is given up for dead. One of the feed's own name that
+// tells of messages far ahead has them asked for in vain, until the attempts are used up. Answers to requests prove nothing
 // either, for a receiver takes them from anyone. Who must be sure compares the name with that of order
 // entry, where it has logged in: they are the same.
 #pragma once
@@ -103,9 +104,9 @@ public:
     /// counts.
     [[nodiscard]] bool stuck() const noexcept { return requests_.hopeless(expected_); }
 
-    /// Skips the gap.
+    /// Skips the gap; one with nothing behind it as far as the last datagram knew of messages.
     ///
-    /// @return What is lost.
+    /// @return What is lost; nothing, if the feed does not know of it any more.
     mold_gap give_up() noexcept;
 
     /// Not even a heartbeat for `dead_after`, which is so from `silent_at` on.
@@ -154,6 +155,7 @@ private:
     std::uint64_t expected_;         // The next to deliver, or 0.
     std::uint64_t known_;            // Behind the last message that is known to exist.
     std::uint64_t reach_;            // Behind the last message that is here or was.
+    std::uint64_t told_ = 0;         // Behind the last message that the last datagram knew of.
     gyre::time_point tail_since_{};  // When it was known that something exists behind `reach_`.
     mold_requests requests_;
     gyre::time_point look_again_ = gyre::never;  // What is missing may be asked for from then on.

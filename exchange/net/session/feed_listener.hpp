@@ -158,7 +158,7 @@ private:
             co_await ask_for_what_is_missing(X::now(context_));
             note_silence(X::now(context_));
             if (!receiver_.stuck()) continue;
-            handler_.missed(receiver_.give_up());
+            if (const mold_gap lost = receiver_.give_up(); !lost.empty()) handler_.missed(lost);
             deliver();
         }
     }

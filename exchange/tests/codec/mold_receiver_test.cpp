@@ -237,6 +237,26 @@ TEST_CASE("a gap that is never filled is given up when the application says so")
     CHECK(receiver.counts().messages_lost == 2);
 }
 
+TEST_CASE("one datagram that tells of messages far ahead costs requests, and no message") {
+    mold_receiver_options options;
+    options.requests_max = 2;
+    mold_receiver receiver{options, start};
+    static_cast<void>(deliver(receiver, numbers(1, 2)));
+    static_cast<void>(deliver(receiver, numbers(std::uint64_t{1} << 63, 0)));
+    gyre::time_point now = start;
+    static_cast<void>(deliver(receiver, numbers(3, 0)));
+    for (int each = 0; each < 6; ++each, now += 51ms) static_cast<void>(receiver.request(now));
+    REQUIRE(receiver.stuck());
+
+    CHECK(receiver.give_up().empty());
+
+    CHECK_FALSE(receiver.stuck());
+    CHECK(receiver.expected() == 3);
+    CHECK(deliver(receiver, numbers(3, 1)) == "3 ");
+    CHECK(receiver.counts().messages_lost == 0);
+    CHECK(receiver.gap().empty());
+}
+
 TEST_CASE("a gap that closes step by step may be asked for as often as it takes") {
     mold_receiver_options options;
     options.requests_max = 2;
