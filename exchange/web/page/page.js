@@ -330,12 +330,14 @@ function watchMarkets() {
 }
 
 // --- Trading ------------------------------------------------------------------------------------------
-const orders = new Map();     // Own orders that rest, by number and side.
+const orders = new Map();     // Orders of the account that rest, by `keyOf`.
 const orderRows = new Map();  // Of these, by the same.
 const fills = [];             // Own trades, the newest first.
 const sides = { buy: [], sell: [] };
 const tradeWait = patience();
-let socket = null, credentials = null, life = "", next = 1, number = 0, beat = 0, ask = 0, mayTrade = false, changed = false, centred = false;
+let gone = null;  // Orders that ended while those that rest are being asked for.
+let newest = false;  // The beginning of the stream is not kept any more: what rests is asked for instead.
+let socket = null, credentials = null, life = "", next = 1, number = 0, beat = 0, ask = 0, steady = 0, mayTrade = false, changed = false, centred = false;
 
 function send(message, fields) { if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ message, ...fields })); }
 function instrument() { return Number(at("instrument").value); }
@@ -383,14 +385,20 @@ function none(columns, text) {
   return made;
 }
 
+// Sessions of one account number their orders each for itself; a quote is two orders of one number.
+function keyOf(it) { return `${it.session}/${it.client_seq}/${it.side}`; }
+function drop(it) {
+  orders.delete(keyOf(it));
+  gone?.add(keyOf(it));
+}
 function rowOfOrder(it) {
-  const of = it.client_seq + it.side;
+  const of = keyOf(it);
   if (!orderRows.has(of)) {
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = "Cancel";
     button.setAttribute("aria-label", `Cancel order ${it.client_seq}`);
-    button.onclick = () => send("cancel_order", { client_seq: String(++number), target: { client_seq: it.client_seq } });
+    button.onclick = () => send("cancel_order", { client_seq: String(++number), target: it.order === "0" ? { client_seq: it.client_seq } : { id: it.order } });
     orderRows.set(of, row([it.client_seq, it.instrument, it.side, "", "", button], [, , `word ${it.side === "buy" ? "bid" : "ask"}`]));
   }
   const made = orderRows.get(of);
@@ -413,7 +421,13 @@ const heard = {
   login_accepted(it) {
     if (life !== it.session) { orders.clear(); fills.length = 0; showOwn(); }
     life = it.session;
-    tradeWait.reset();
+    steady = setTimeout(tradeWait.reset, 10000);
+    if (newest) {
+      newest = false;
+      gone = new Set();
+      next = Number(it.sequence);
+      send("query", { subject: "orders", from: "0" });
+    }
     link("trading", true, `${credentials.username}, life ${life}`);
     say("Logged in.");
     send("query", { subject: "sessions", from: "0" });  // Numbers go on behind the last that was used.
@@ -423,8 +437,19 @@ const heard = {
   login_rejected(it) {
     link("trading", false, "not logged in");
     say(`Login refused: ${it.reason.replaceAll("_", " ")}.`);
-    if (life && it.reason === "session_not_available") { life = ""; next = 1; number = 0; return; }
+    // Of another life, or not kept any more from there on: from its beginning, and then from here on.
+    if (it.reason === "session_not_available" && !newest) {
+      newest = life === "";
+      life = ""; next = 1; number = 0;
+      return;
+    }
     credentials = null;
+  },
+  orders_page(it) {
+    for (const each of it.rows) if (!gone?.has(keyOf(each))) orders.set(keyOf(each), each);
+    if (it.last) gone = null;
+    else send("query", { subject: "orders", from: it.next });
+    showOwn();
   },
   sessions_page(it) {
     for (const each of it.rows) number = Math.max(number, Number(each.last_client_seq ?? 0));
@@ -437,17 +462,17 @@ const heard = {
     showBook();
   },
   book_refused(it) { if (it.reason !== "message_rate") { sides.buy = []; sides.sell = []; at("phase").textContent = it.reason.replaceAll("_", " "); showBook(); } },
-  order_entered(it) { orders.set(it.client_seq + it.side, it); say(`Order ${it.client_seq} entered.`); },
-  order_amended(it) { Object.assign(orders.get(it.client_seq + it.side) ?? {}, it); },
+  order_entered(it) { orders.set(keyOf(it), it); say(`Order ${it.client_seq} entered.`); },
+  order_amended(it) { Object.assign(orders.get(keyOf(it)) ?? {}, it); },
   order_executed(it) {
-    const order = orders.get(it.client_seq + it.side);
+    const order = orders.get(keyOf(it));
     if (order) order.open = it.open;
-    if (it.open === 0) orders.delete(it.client_seq + it.side);
+    if (it.open === 0) drop(it);
     fills.unshift(it);
     fills.length = Math.min(fills.length, fillsShown);
     say(`Order ${it.client_seq} traded ${it.quantity} at ${it.price}.`);
   },
-  order_cancelled(it) { orders.delete(it.client_seq + it.side); say(`Order ${it.client_seq} cancelled: ${it.reason.replaceAll("_", " ")}.`); },
+  order_cancelled(it) { drop(it); say(`Order ${it.client_seq} cancelled: ${it.reason.replaceAll("_", " ")}.`); },
   order_rejected(it) { say(`Refused: ${it.reason.replaceAll("_", " ")}.`); },
 };
 
@@ -456,7 +481,7 @@ function connect() {
   link("trading", false, "connecting");
   socket = new WebSocket(tradeAt, "exchange.json.v1");
   socket.onopen = () => {
-    send("login", { ...credentials, session: life, sequence: String(next) });
+    send("login", { ...credentials, session: life, sequence: newest ? "0" : String(next) });
     beat = setInterval(() => send("heartbeat"), 1000);
   };
   socket.onmessage = (event) => {
@@ -468,9 +493,10 @@ function connect() {
     }
     heard[it.message]?.(it);
   };
-  socket.onclose = () => {
+  socket.onclose = (event) => {
     clearInterval(beat);
     clearInterval(ask);
+    clearTimeout(steady);
     allow(false);
     if (!marketAt) {
       clearBook();
@@ -478,6 +504,11 @@ function connect() {
       at("phase").textContent = "not connected";
     }
     if (!credentials) return;
+    if (event.reason.startsWith("logged in again")) {  // To take it back would cut the other one, which does likewise.
+      credentials = null;
+      link("trading", false, "not logged in");
+      return say(`Logged out: ${event.reason}.`);
+    }
     link("trading", false, "connection lost, trying again");
     setTimeout(connect, tradeWait.take());
   };
