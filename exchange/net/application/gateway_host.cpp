@@ -12,7 +12,7 @@ namespace exchange {
 gateway_host::gateway_host(const gateway_host_options& options, gyre::time_point now)
     : options_{options},
       users_{options.users},
-      logins_{options.logins, now},
+      logins_{bound_for(options.logins, users_), now},
       link_{link_role::gateway, options.link, now},
       now_{now} {}
 

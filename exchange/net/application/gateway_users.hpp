@@ -11,6 +11,7 @@
 #include <exchange/codec/soup_packet.hpp>
 #include <exchange/core/accounts.hpp>
 #include <exchange/core/types.hpp>
+#include <exchange/net/application/login_throttle.hpp>
 #include <exchange/net/application/password_check.hpp>
 
 #include <gyre/base/time.hpp>
@@ -79,6 +80,9 @@ public:
     /// Is there a user of this name, whatever the secret?
     [[nodiscard]] bool knows(std::string_view name) const noexcept;
 
+    /// How many `find` compares, which is what a login costs.
+    [[nodiscard]] std::size_t hashes_of_a_login() const noexcept { return secrets_max_; }
+
     /// Is there room for a message of this user at its rate and at its account's? Counts it if so.
     [[nodiscard]] bool let_through(known& whose, message_class what, gyre::time_point now) noexcept;
 
@@ -94,5 +98,12 @@ private:
     std::string dummy_secret_;
     std::size_t secrets_max_ = 1;  // Of any user.
 };
+
+/// The same bound for users with more secrets than one.
+[[nodiscard]] inline login_throttle_options bound_for(login_throttle_options logins,
+                                                      const gateway_users& whose) noexcept {
+    logins.hashes_of_a_login = whose.hashes_of_a_login();
+    return logins;
+}
 
 }  // namespace exchange

@@ -42,13 +42,20 @@ std::uint64_t pair_of(const soup_username& name, const gyre::endpoint& peer) noe
     return number_of(std::as_bytes(std::span{both}));
 }
 
+gyre::duration hash_period(const login_throttle_options& options) noexcept {
+    return std::chrono::duration_cast<gyre::duration>(std::chrono::seconds{1}) /
+           std::max(options.checks_per_second_max, 1U);
+}
+
 }  // namespace
 
 login_throttle::login_throttle(const login_throttle_options& options, gyre::time_point now)
     : options_{options},
-      check_period_{std::chrono::duration_cast<gyre::duration>(std::chrono::seconds{1}) /
-                    std::max(options.checks_per_second_max, 1U)},
-      credit_{check_period_ * (std::max(options.checks_at_once_max, 1U) - 1)},
+      check_period_{hash_period(options) *
+                    static_cast<std::int64_t>(std::max<std::size_t>(options.hashes_of_a_login, 1))},
+      credit_{
+          std::max(hash_period(options) * std::max(options.checks_at_once_max, 1U) - check_period_,
+                   gyre::duration{})},
       next_check_{now - credit_} {
     by_name_.reserve(options.mistakes_max);
     by_host_.reserve(options.mistakes_max);
@@ -85,7 +92,8 @@ void login_throttle::let_wait_who_is_due(gyre::time_point now) noexcept {
 
 void login_throttle::on_timer(gyre::time_point now) noexcept {
     let_wait_who_is_due(now);
-    for (int checks = 0; checks < checks_a_call && !waiting_.empty(); ++checks) {
+    for (std::size_t hashes = 0; hashes < hashes_a_call && !waiting_.empty();
+         hashes += std::max<std::size_t>(options_.hashes_of_a_login, 1)) {
         if (!take_turn(now)) return;
         waiting_.pop_front().check_login(now);
     }

@@ -28,8 +28,10 @@ struct login_throttle_options {
     gyre::duration forget_after = std::chrono::minutes{1};  ///< Of the last mistake.
     std::size_t mistakes_max = 1024;  ///< Remembered, of user names and of peers each.
     std::size_t untold_max = 4096;    ///< Refusals that are not told yet: those of `delay_max`.
-    std::uint32_t checks_per_second_max = 500;
-    std::uint32_t checks_at_once_max = 50;  ///< After a rest.
+    std::uint32_t checks_per_second_max = 500;  ///< Of a hash, each: see `hashes_of_a_login`.
+    std::uint32_t checks_at_once_max = 50;      ///< After a rest.
+    std::size_t hashes_of_a_login =
+        1;  ///< Where a user may have several secrets, all are compared.
 };
 
 /// A client whose password is not checked yet.
@@ -80,7 +82,7 @@ private:
     };
     using table = std::vector<mistakes>;
 
-    static constexpr int checks_a_call = 4;
+    static constexpr std::size_t hashes_a_call = 4;
 
     [[nodiscard]] bool take_turn(gyre::time_point now) noexcept;
     void hold(waiting_login& login, gyre::time_point until) noexcept;

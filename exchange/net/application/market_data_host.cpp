@@ -9,7 +9,10 @@ namespace exchange {
 
 market_data_host::market_data_host(const market_data_host_options& options,
                                    const market_books& books, gyre::time_point now)
-    : options_{options}, books_{books}, users_{options.users}, logins_{options.logins, now} {
+    : options_{options},
+      books_{books},
+      users_{options.users},
+      logins_{bound_for(options.logins, users_), now} {
     gyre::expects(options.unsent_bytes_max >= market_message_bytes_max + soup_header_bytes,
                   "a subscriber has room for one message");
 }

@@ -63,6 +63,30 @@ TEST_CASE("a rest allows as many checks at once as agreed, and no more") {
     CHECK(order.size() == 5);
 }
 
+TEST_CASE("a login that costs several hashes counts as several") {
+    login_throttle it{
+        {.checks_per_second_max = 10, .checks_at_once_max = 4, .hashes_of_a_login = 2}, day_start};
+    std::vector<int> order;
+    std::deque<noted_login> all;
+    for (int each = 0; each < 7; ++each) {
+        all.emplace_back(each, order);
+        it.submit(all.back(), "user", here, day_start);
+    }
+    CHECK(order.size() == 2);
+    it.on_timer(day_start + 199ms);
+    CHECK(order.size() == 2);
+    it.on_timer(day_start + 200ms);
+    CHECK(order.size() == 3);
+    it.on_timer(day_start + 1h);
+    CHECK(order.size() == 5);  // Four hashes, and something else has its turn.
+
+    login_throttle rare{
+        {.checks_per_second_max = 10, .checks_at_once_max = 1, .hashes_of_a_login = 8}, day_start};
+    noted_login one{8, order};
+    rare.submit(one, "user", here, day_start);
+    CHECK(order.back() == 8);
+}
+
 TEST_CASE("however many wait, a call checks a few, and says when the next is due") {
     login_throttle it{{.checks_per_second_max = 10, .checks_at_once_max = 1}, day_start};
     CHECK(it.deadline() == gyre::never);
