@@ -66,7 +66,7 @@ public:
           how_{how},
           watch_{log, how.gateway.facility},
           host_{how.host, X::now(context)},
-          gateway_{context, host_, how.gateway},
+          gateway_{context, host_, options_of(how)},
           look_{context} {
         host_.be_watched(&watch_);
         log_insecure_connections(how.gateway.doors, log);
@@ -76,7 +76,7 @@ public:
         return start_patiently([this] { return gateway_.start().error(); });
     }
     /// One that is to replace another is ready when the facility has welcomed it: until then the other one
-    /// serves clients better. Else clients may come at once, and wait.
+    /// serves all clients. Else they may come at once, and wait.
     task until_ready() {
         if (!how_.replaces) co_return;
         co_await look_until<X>(context_, look_, gyre::never, [this](gyre::time_point) {
@@ -164,6 +164,12 @@ public:
     }
 
 private:
+    [[nodiscard]] static gateway_options options_of(const gateway_config& how) {
+        gateway_options made = how.gateway;
+        made.opens_with_link = how.replaces;
+        return made;
+    }
+
     typename X::context& context_;
     const gateway_config& how_;
     logged_gateway watch_;

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 namespace exchange {
@@ -26,6 +27,9 @@ struct gateway_options {
     /// time in a row, so that two that were given one name by mistake do not go on like that.
     gyre::duration take_back_after = std::chrono::seconds{1};
     gyre::duration take_back_after_max = std::chrono::minutes{1};  ///< Up to this.
+    /// Clients are let in once the facility has welcomed this gateway. For one that is to replace another,
+    /// and listens with the same sockets: until then that one has all that connect.
+    bool opens_with_link = false;
 };
 
 /// @tparam  X           A side of the seam.
@@ -60,13 +64,14 @@ public:
         if (failed) return failed;
         running_ = true;
         host_.write_with(this);
-        doors_.open(std::move(doors));
+        waiting_doors_ = std::move(doors);
+        if (!options_.opens_with_link) open_doors();
         begin(keep_link());
         begin(keep_time());
         return {};
     }
 
-    /// Where clients connect, once started.
+    /// Where clients connect, once they are let in.
     [[nodiscard]] const gyre::endpoint& order_entry() const noexcept { return doors_.tcp(); }
     /// Where clients of WebSocket do; nowhere, if there is no such place.
     [[nodiscard]] const gyre::endpoint& websocket() const noexcept { return doors_.websocket(); }
@@ -84,6 +89,7 @@ public:
     /// No new client is let in; those that are here stay as long as the link does, which is not made again.
     /// So a gateway that takes our place by its link has our clients come to it.
     void drain() noexcept {
+        waiting_doors_.reset();
         doors_.close();
         host_.drain(X::now(context_));
         if (host_.link_up()) return;
@@ -99,6 +105,7 @@ public:
     /// Ends everything. The context runs out of work, and then this may be destroyed: see `idle`.
     void stop() noexcept {
         running_ = false;
+        waiting_doors_.reset();
         connector_.cancel();
         cut_link();
         tick_.cancel();
@@ -108,6 +115,10 @@ public:
     }
 
 private:
+    void open_doors() {
+        if (waiting_doors_) doors_.open(*std::exchange(waiting_doors_, {}));
+    }
+
     void begin(task what) {
         ++tasks_;
         X::launch(context_, count(std::move(what)));
@@ -178,6 +189,7 @@ private:
             if (error) break;
             link_frames_.received(size);
             host_.take_frames(link_frames_, X::now(context_));
+            if (host_.link_up()) open_doors();
         }
         linked_ = false;
         host_.link_lost(X::now(context_));
@@ -228,6 +240,7 @@ private:
     typename X::event link_output_;
     typename X::event link_writer_gone_;
     client_doors<X, gateway_client, Websockets> doors_;
+    std::optional<typename client_doors<X, gateway_client, Websockets>::listening> waiting_doors_;
     gyre::time_point link_over_since_ = gyre::never;
     gyre::time_point connect_by_ = gyre::never;
     std::size_t tasks_ = 0;

@@ -21,6 +21,9 @@ TEST_CASE("asio gateway: clients stay while the link is away, and miss nothing")
 TEST_CASE("asio gateway: one that takes another one's place serves its clients") {
     laws::a_gateway_that_takes_another_ones_place_serves_its_clients();
 }
+TEST_CASE("asio gateway: one that cannot take another one's place takes no client") {
+    laws::a_gateway_that_cannot_take_another_ones_place_takes_no_client();
+}
 TEST_CASE("asio gateway: one that drains does not connect again") {
     laws::a_gateway_that_drains_does_not_connect_again();
 }

@@ -213,6 +213,17 @@ struct gateway_law {
         gyre::endpoint order_entry;
     };
 
+    struct counted_refusals final : gateway_watcher {
+        void link_up(const soup_session&) noexcept override {}
+        void link_lost() noexcept override {}
+        void link_replaced() noexcept override {}
+        void link_refused(link_ending) noexcept override { ++of_link; }
+        void login_refused(const gateway_client&) noexcept override {}
+        void client_shed(const gateway_client&) noexcept override {}
+
+        std::size_t of_link = 0;
+    };
+
     /// Runs `body(scene)` on every context; what `body` begins, it ends.
     template <class Body>
     static void hold(const Body& body, const setting& how = {}) {
@@ -373,6 +384,37 @@ struct gateway_law {
                 CHECK(it.gateway().host.counts().links == 1);
                 CHECK(it.gateway().gateway.clients() == 2);
                 co_await leave(a, b);
+                given = held.give();  // For the next backend.
+            },
+            how);
+    }
+
+    /// Whom the facility does not let in takes no client from the one that it was to replace.
+    static void a_gateway_that_cannot_take_another_ones_place_takes_no_client() {
+        const held_listener held;
+        inherited_listeners given = held.give();
+        setting how;
+        how.gateway.doors.tcp = held.at;
+        how.gateway.doors.inherited = &given;
+        hold(
+            [&](scene& it) -> task {
+                co_await it.until_up();
+                running_gateway& before = it.gateway();
+                given = held.give();
+                it.how.gateway.opens_with_link = true;
+                it.how.host.password = "wrong";
+                it.begin_gateway(held.at);
+                counted_refusals refusals;
+                it.gateway().host.be_watched(&refusals);
+                co_await it.until([&] { return refusals.of_link > 0; });
+                std::deque<raw_client<X>> clients;
+                for (std::size_t each = 1; each <= 8; ++each) {
+                    co_await clients.emplace_back(it.on).connect(held.at);
+                    co_await it.until([&] { return before.gateway.clients() == each; });
+                }
+                CHECK(it.gateway().gateway.clients() == 0);
+                for (raw_client<X>& each : clients) co_await each.leave();
+                it.gateway().host.be_watched(nullptr);
                 given = held.give();  // For the next backend.
             },
             how);
