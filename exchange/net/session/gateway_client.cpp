@@ -238,7 +238,8 @@ void gateway_client::channel_lost(std::uint32_t in_flight) noexcept {
     // Whether these were carried out only its stream can tell: it has to log in again, and to look.
     if (in_flight > 0) return end(soup_ending::link_lost);
     if (phase_ == phase::in) {
-        patient_until_ = gyre::deadline_after(host_.now(), host_.options().grace);
+        patient_until_ =
+            std::min(patient_until_, gyre::deadline_after(host_.now(), host_.options().grace));
         if (const std::optional<soup_packet> packet = std::exchange(held_, {})) {
             if (packet->type == soup_type::logout_request) return end(soup_ending::logged_out);
             refuse(packet->payload, decode_error::exchange_unreachable);
@@ -298,7 +299,9 @@ void gateway_client::on_timer(gyre::time_point now) noexcept {
     if (now >= refuse_at_) return reject();
     if (now >= patient_until_)
         return end(drains_first_ ? soup_ending::fell_behind : soup_ending::unreachable);
-    if (phase_ == phase::silent) {
+    // One whose password waits to be checked is not heard, so no other limit ends it.
+    const bool waits_for_check = phase_ == phase::asking && refuse_at_ == gyre::never;
+    if (phase_ == phase::silent || waits_for_check) {
         if (now >= login_deadline_) end(soup_ending::login_timed_out);
         return;
     }

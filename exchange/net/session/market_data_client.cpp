@@ -143,7 +143,7 @@ void market_data_client::operator()(const subscribe& it) noexcept {
     if (book == nullptr && !all) return refuse(subscription_refusal::unknown_instrument);
     if (it.depth > subscription_depth_max) return refuse(subscription_refusal::too_deep);
     if (!it.book && !it.trades && !it.summary) return refuse(subscription_refusal::nothing_wanted);
-    if (!all && find(it.instrument) == nullptr &&
+    if (!all && !all_ && find(it.instrument) == nullptr &&
         wanted_.size() >= host_.options().subscriptions_max)
         return refuse(subscription_refusal::too_many);
     if (all) {
@@ -278,10 +278,12 @@ void market_data_client::on_timer(gyre::time_point now) noexcept {
     if (over()) return;
     now_ = now;
     if (now >= refuse_at_) return reject(soup_reject::not_authorized);
-    if (phase_ == phase::silent || phase_ == phase::waiting) {
-        const bool silent = phase_ == phase::silent;
+    // One whose password waits to be checked is not heard, so no other limit ends it.
+    const bool waits_for_check = phase_ == phase::asking && refuse_at_ == gyre::never;
+    if (phase_ == phase::silent || phase_ == phase::waiting || waits_for_check) {
+        const bool waits_for_life = phase_ == phase::waiting;
         if (now >= login_deadline_)
-            end(silent ? soup_ending::login_timed_out : soup_ending::unreachable);
+            end(waits_for_life ? soup_ending::unreachable : soup_ending::login_timed_out);
         return;
     }
     if (!wants_bytes()) liveness_.heard(now);

@@ -524,10 +524,24 @@ TEST_CASE("silence ends a client's session, heartbeats keep it") {
     stranger.connect();
     stranger.served->on_timer(day_start + 30s);
     CHECK(stranger.served->ending() == soup_ending::login_timed_out);
+    stranger.disconnect();
 
     a.served->on_timer(day_start + 2s);
     CHECK(a.served->output().size() == soup_header_bytes);  // A heartbeat.
     a.served->on_timer(day_start + 15s);
     CHECK(a.served->ending() == soup_ending::peer_silent);
-    stranger.disconnect();
+}
+
+TEST_CASE("a client whose password waits to be checked has as long as one that is silent") {
+    gateway_host_options busy = gateway_for_two();
+    busy.logins.checks_per_second_max = busy.logins.checks_at_once_max = 1;
+    socketless_gateway it{busy};
+    static_cast<void>(it.come("alice"));
+    client_of_gateway& b = it.come("bob");
+    REQUIRE(b.machine.asking());
+
+    b.served->on_timer(day_start + 30s);
+    CHECK(b.served->ending() == soup_ending::login_timed_out);
+    it.gateway.on_timer(day_start + 31s);  // It has no turn any more.
+    CHECK(it.gateway.counts().logins == 1);
 }

@@ -475,6 +475,36 @@ TEST_CASE("market data: heartbeats both ways, a silent peer, and ends in order")
     CHECK(never.machine.ending() == soup_ending::login_timed_out);
 }
 
+TEST_CASE("market data: one whose password waits to be checked has as long as one that is silent") {
+    market_data_host_options busy;
+    busy.users.users.push_back({.username = "one", .secrets = {"secret"}});
+    busy.logins.checks_per_second_max = busy.logins.checks_at_once_max = 1;
+    distributor all{busy};
+    connection it{all.host};
+    it.log_in("one", "secret");
+    connection other{all.host};
+    other.log_in("one", "secret");
+    other.read();
+    REQUIRE_FALSE(other.accepted);
+
+    other.machine.on_timer(begun + 30s);
+    CHECK(other.machine.ending() == soup_ending::login_timed_out);
+}
+
+TEST_CASE("market data: who follows all may follow one anew, however many there are") {
+    market_data_host_options how = distributor::opened();
+    how.subscriptions_max = 1;
+    distributor all{how};
+    connection it{all.host};
+    it.log_in("anyone", "");
+    it.want(instrument_id::none);
+    it.ask(unsubscribe{2, first});
+    it.want(first);
+    it.read();
+    CHECK(it.refused.empty());
+    CHECK(it.machine.subscriptions() == 2);
+}
+
 TEST_CASE("market data: a large book that is always another one does not keep the rest waiting") {
     constexpr price_ticks levels = 4 * told_levels_max;
     for (const bool begun_anew : {false, true}) {  // Or told what has changed, in parts.
