@@ -94,7 +94,7 @@ public:
     ///
     /// @return  The exit status: 0, or 1 if it could not begin, which was said.
     [[nodiscard]] int run() {
-        follow_lifeline();
+        supervised_ = follow_lifeline();
         ignore_broken_pipes();
         prepare_for_late_signals();
         auto opened = X::open_signals(context_, {SIGINT, SIGTERM, SIGQUIT});
@@ -164,6 +164,8 @@ private:
             if (ended) co_return;
             if (signal == SIGQUIT) {
                 say_state();
+            } else if (state_ == process_state::draining && asks_in_order(signal)) {
+                // Asked by its supervisor and by who ends all processes of a service, for instance.
             } else if (state_ == process_state::draining) {
                 say(served_.summary());
                 if constexpr (requires { served_.kill(); }) served_.kill();
@@ -174,6 +176,11 @@ private:
                 X::launch(context_, drain());
             }
         }
+    }
+
+    /// Is there a supervisor, which kills those that are late? Then who is impatient has to ask that one.
+    [[nodiscard]] bool asks_in_order(int signal) const noexcept {
+        return supervised_ && signal == SIGTERM && !requires { served_.kill(); };
     }
 
     task drain() {
@@ -235,6 +242,7 @@ private:
     event_log& log_;
     std::chrono::steady_clock::time_point begun_;
     process_state state_ = process_state::starting;
+    bool supervised_ = false;
     typename X::signal_set signals_;
     typename X::timer pause_;
     std::optional<admin_server> admin_;

@@ -37,15 +37,16 @@ void wait_for_end(int pipe) {
 
 }  // namespace
 
-void follow_lifeline() {
+bool follow_lifeline() {
     const int pipe = announced();
-    if (pipe < 0 || ::fcntl(pipe, F_SETFD, FD_CLOEXEC) != 0) return;
+    if (pipe < 0 || ::fcntl(pipe, F_SETFD, FD_CLOEXEC) != 0) return false;
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);  // Signals are the other thread's.
     std::thread{[pipe] { wait_for_end(pipe); }}.detach();
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return true;
 }
 
 }  // namespace exchange

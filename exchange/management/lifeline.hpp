@@ -15,8 +15,10 @@ inline constexpr const char* lifeline_variable = "EXCHANGE_LIFELINE";
 /// Sends SIGTERM to this process when the pipe that it was started with ends. Does nothing if there is none,
 /// and forgets the announcement, so that children hear nothing of it.
 ///
+/// @return  Is there one? Then the process that has started this one sees to its end.
+///
 /// Threads:  once, before there are others: it changes the environment.
 /// Cost:     a thread that sleeps, if there is a pipe.
-void follow_lifeline();
+bool follow_lifeline();
 
 }  // namespace exchange

@@ -6,6 +6,7 @@
 
 #include <exchange/codec/soup_framer.hpp>
 #include <exchange/codec/soup_packet.hpp>
+#include <exchange/management/lifeline.hpp>
 
 #include <gyre/base/build.hpp>
 #include <support/harness.hpp>
@@ -20,6 +21,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <deque>
 #include <map>
 #include <span>
@@ -669,6 +671,31 @@ TEST_CASE(
     CHECK_MESSAGE(said.find("alice was lost, and did not come for the end") != std::string::npos,
                   said);
     CHECK(it.facility().wait() == 0);
+}
+
+TEST_CASE("under a supervisor a second SIGTERM cuts no drain short") {
+    std::array<int, 2> lifeline{};
+    REQUIRE(::pipe(lifeline.data()) == 0);
+    ::setenv(lifeline_variable, std::to_string(lifeline[0]).c_str(), 1);
+    running_exchange it{facility_backends().front(), [](nlohmann::json& how) {
+                            how["timing"]["drain_within_ms"] = 600'000;
+                            how["timing"]["login_within_ms"] = 600'000;
+                        }};
+    ::unsetenv(lifeline_variable);
+    const int silent =
+        gyre::testing::plain_connect(gyre::endpoint::parse(it.order_entry()).value());
+    check_accepted(it, {"phase", "1", "halted"});  // By then, the silent one is accepted as well.
+    it.facility().send(SIGTERM);
+    while (it.ctl({"phase", "1", "halted"}).status == 0) {
+    }
+
+    it.facility().send(SIGTERM);
+    it.facility().send(SIGQUIT);
+    CHECK(it.facility().next_line() == "alice: away, next message 1");
+    ::close(silent);
+
+    CHECK(it.facility().wait() == 0);
+    for (const int end : lifeline) ::close(end);
 }
 
 TEST_CASE("SIGQUIT tells who is there without ending anything, a second SIGTERM ends it at once") {
