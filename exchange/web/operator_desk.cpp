@@ -14,6 +14,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <charconv>
 #include <chrono>
 #include <limits>
 #include <type_traits>
@@ -39,10 +40,13 @@ public:
         using base = std::underlying_type_t<Id>;
         const json* const it = find(name);
         if (it == nullptr) return;
-        if (!it->is_number_unsigned() || it->get<std::uint64_t>() == 0 ||
-            it->get<std::uint64_t>() > std::numeric_limits<base>::max())
+        constexpr bool is_large = std::numeric_limits<base>::max() > exact_in_json;
+        const std::uint64_t meant = is_large && it->is_string() ? digits_of(*it) : number_of(*it);
+        if (meant == 0 || meant > std::numeric_limits<base>::max())
             return wrong(name, "expected a number from 1");
-        into = Id{static_cast<base>(it->get<std::uint64_t>())};
+        if (!it->is_string() && meant > exact_in_json)
+            return wrong(name, "expected its digits as a string");
+        into = Id{static_cast<base>(meant)};
     }
     template <class Enum>
     void read_word(const char* name, Enum& into) {
@@ -60,6 +64,19 @@ public:
     }
 
 private:
+    /// A reader that has doubles only would have made another number of a larger one, without a word.
+    static constexpr std::uint64_t exact_in_json = std::uint64_t{1} << 53;
+
+    [[nodiscard]] static std::uint64_t number_of(const json& it) {
+        return it.is_number_unsigned() ? it.get<std::uint64_t>() : 0;
+    }
+    [[nodiscard]] static std::uint64_t digits_of(const json& it) {
+        const std::string& text = it.get_ref<const std::string&>();
+        const char* const end = text.data() + text.size();
+        std::uint64_t made = 0;
+        const auto [rest, failed] = std::from_chars(text.data(), end, made);
+        return failed == std::errc{} && rest == end ? made : 0;
+    }
     [[nodiscard]] const json* find(const char* name) {
         const auto it = of_.find(name);
         if (it == of_.end()) {

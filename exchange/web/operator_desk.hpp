@@ -9,7 +9,7 @@
 //     {"message":"uncross","instrument":1}
 //     {"message":"set_account_state","account":1,"state":"blocked"}
 //     {"message":"end_session","session":1}
-//     {"message":"bust_trade","instrument":1,"trade":7}
+//     {"message":"bust_trade","instrument":1,"trade":"7"}
 //         {"message":"answer","command":"set_phase","subject":1,"outcome":"accepted"}; or "refused" or
 //         "unanswered", with a "reason"
 //

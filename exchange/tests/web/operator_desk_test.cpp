@@ -40,6 +40,10 @@ TEST_CASE("operator_desk: what a page may say is read member by member") {
     const auto bust =
         meant<bust_trade>(R"({"message":"bust_trade","instrument":1,"trade":12345678901})");
     CHECK(bust.trade == trade_id{12'345'678'901});
+    // A trade of another partition has a number that JavaScript's do not hold.
+    const auto far = meant<bust_trade>(
+        R"({"message":"bust_trade","instrument":1,"trade":"1152921504606846983"})");
+    CHECK(far.trade == trade_id{1'152'921'504'606'846'983});
 }
 
 TEST_CASE("operator_desk: anything else is refused with what is wrong with it") {
@@ -62,6 +66,12 @@ TEST_CASE("operator_desk: anything else is refused with what is wrong with it") 
           "instrument: expected a number from 1");
     CHECK(why_not(R"({"message":"uncross","instrument":"1"})") ==
           "instrument: expected a number from 1");
+    CHECK(why_not(R"({"message":"bust_trade","instrument":1,"trade":1152921504606847000})") ==
+          "trade: expected its digits as a string");
+    for (const char* const digits : {"", "7x", " 7", "-7", "0", "18446744073709551616"})
+        CHECK(why_not((R"({"message":"bust_trade","instrument":1,"trade":")" + std::string{digits} +
+                       R"("})")
+                          .c_str()) == "trade: expected a number from 1");
     // No command sets these: they come to be.
     CHECK(why_not(R"({"message":"set_phase","instrument":1,"phase":"ended"})")
               .starts_with("phase: expected one of"));
