@@ -214,8 +214,8 @@ gyre::time_point mold_receiver::deadline() const noexcept {
 mold_gap mold_receiver::give_up() noexcept {
     mold_gap lost = gap();
     if (lost.last == known_) {
-        // Behind it is nothing but a word that there is more. If the feed does not repeat it, it was no word of the
-        // feed's; else the next datagram tells again.
+        // Nothing is here from behind it: there is only a word that there is more. If the last datagram did
+        // not know of it, it was no word of the feed's; if it was, the next one tells again.
         lost.last = known_ = std::clamp(told_, expected_, known_);
         requests_.forget_all();
     }

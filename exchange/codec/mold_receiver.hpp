@@ -19,9 +19,9 @@
 // nothing. In the pause between two lives, or before anything was heard, it makes a life that does not
 // exist: the book is dropped before its time, and the real feed is ignored until the forged name has been
 // silent for as long (if the real one is later) or is given up for dead. One of the feed's own name that
-// tells of messages far ahead has them asked for in vain, until the attempts are used up. Answers to requests prove nothing
-// either, for a receiver takes them from anyone. Who must be sure compares the name with that of order
-// entry, where it has logged in: they are the same.
+// tells of messages far ahead has them asked for in vain, until the attempts are used up. Answers to
+// requests prove nothing either, for a receiver takes them from anyone. Who must be sure compares the name
+// with that of order entry, where it has logged in: they are the same.
 #pragma once
 
 #include <exchange/codec/mold_packet.hpp>

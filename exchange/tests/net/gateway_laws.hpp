@@ -218,7 +218,7 @@ struct gateway_law {
         void link_lost() noexcept override {}
         void link_replaced() noexcept override {}
         void link_refused(link_ending) noexcept override { ++of_link; }
-        void login_refused(const gateway_client&) noexcept override {}
+        void login_refused(const refused_login&) noexcept override {}
         void client_shed(const gateway_client&) noexcept override {}
 
         std::size_t of_link = 0;
