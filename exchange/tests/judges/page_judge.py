@@ -195,22 +195,25 @@ def judge_second_trader(run: Demonstration, first: browser.Page, verdicts: Verdi
 
 def judge_taken_session(first: browser.Page, page: browser.Page, verdicts: Verdicts) -> None:
     """The second page logs in as the first one's trader, with a stream whose beginning it is not given."""
-    page.evaluate("socket.close()")
+    page.evaluate("(credentials = null, newest = true, socket.close())")  # As one that was refused.
     page.wait_for("document.querySelector('#order button').disabled", SECONDS_MAX)
+    first.ask("Page.bringToFront")
     enter(first, "buy", PRICE - 1, QUANTITY)
-    rests = becomes(lambda: any(row[3] == str(PRICE - 1) for row in rows_of(first, "own")))
+    order = [str(PRICE - 1), str(QUANTITY)]
+    rests = becomes(lambda: any(row[3:5] == order for row in rows_of(first, "own")))
     verdicts.note("the first one has an order again", rests, rows_of(first, "own"))
-    page.evaluate("(credentials = null, newest = true)")  # As when it was refused from the beginning on.
+    page.ask("Page.bringToFront")
     verdicts.note("the second page logs in as the first one's trader", log_in(page, "alice"),
                   text_of(page, "#said"))
-    shown = becomes(lambda: any(row[3:5] == [str(PRICE - 1), str(QUANTITY)] for row in rows_of(page, "own")))
+    shown = becomes(lambda: any(row[3:5] == order for row in rows_of(page, "own")))
     verdicts.note("and shows what rests, which its stream does not tell", shown, rows_of(page, "own"))
     taken = first.wait_for("said.innerText.includes('logged in again')", SECONDS_MAX)
     verdicts.note("the first page says who has its session, and does not take it back",
                   taken and first.evaluate("credentials === null"), text_of(first, "#said"))
     page.evaluate("document.querySelector('#own button')?.click()")
     verdicts.note("the second page cancels it", has_no_order(page), rows_of(page, "own"))
-    page.evaluate("socket.close()")
+    page.evaluate("(credentials = null, socket.close())")
+    first.ask("Page.bringToFront")
     verdicts.note("the first one logs in again", log_in(first, "alice"), text_of(first, "#said"))
 
 
