@@ -164,7 +164,7 @@ TEST_CASE("subscriber session: of what is not wanted nothing is told") {
 
 TEST_CASE("subscriber session: ends need no memory but for exceptions, of which there is a bound") {
     subscriber_session it{few_markets()};
-    for (std::uint32_t each = 1; each <= 1'000; ++each)
+    for (std::uint32_t each = 10; each <= 1'000; ++each)
         CHECK(it.want_no_more(instrument_id{each}).ok());
     for (const std::uint32_t each : {1, 2})
         REQUIRE(it.want({.instrument = instrument_id{each}}).ok());
