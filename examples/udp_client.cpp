@@ -57,8 +57,8 @@ gyre::task<gyre::io_result<std::string>> try_once(gyre::udp_socket& server, requ
     co_return answer;
 }
 
-// Asks until there is an answer, more patiently each time. All attempts have the same number, so an answer
-// to an earlier one is as good.
+// Asks until there is an answer, and waits up to three times as long as before. All attempts have the
+// same number, so an answer to an earlier one is as good.
 gyre::task<gyre::io_result<std::string>> ask(gyre::udp_socket& server, std::uint64_t number,
                                              std::string_view text, int attempts_max) {
     gyre::backoff_options pace;

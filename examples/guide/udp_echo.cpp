@@ -25,7 +25,7 @@ gyre::task<gyre::io_result<>> udp_echo(gyre::endpoint local) {
     for (;;) {
         const auto [error, datagram, sender] = co_await gyre::idle(socket.receive_from(space));
         if (error) co_return error;
-        if (datagram.truncated) continue;  // Half an answer is none.
+        if (datagram.truncated) continue;  // Half a request is none.
 
         // An answer that could not be sent is one that was lost: the client asks again.
         const auto answer = std::span(space).first(datagram.size);
