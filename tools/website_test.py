@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Tests of website.py: a small project whose links are right, and wrong in one way each."""
+
+import json
+
+import pytest
+import website
+
+FILES = {
+    "README.md": "# Thing\n\n[guide](docs/guide/README.md), [this](#thing), [that](https://example.org/x)\n",
+    "docs/guide/README.md":
+        "# Guide\n\n- [tasks](tasks.md#when_all-any)\n  [more](streams.md), [x](../decisions)\n",
+    "docs/guide/tasks.md": "# Tasks\n\n## `when_all`, any\n\n[echo](../../examples/echo.cpp)\n",
+    "docs/guide/streams.md": "# Streams\n\n[the tool](../../tools/tool.py), [all](../../examples)\n",
+    "docs/decisions/0001-one.md": "# 0001: one\n",
+    "docs/site/mkdocs.yml": "site_name: thing\n",
+    "docs/site/site.css": "",
+    "examples/echo.cpp": "int main() {}  // ~~~~ `x`\n",
+    "examples/echo.expected": "0\n",
+    "tools/tool.py": "print()\n",
+    "tools/other.py": "print()\n",
+}
+
+
+@pytest.fixture
+def project(tmp_path):
+    def write():
+        for name, text in FILES.items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(text, encoding="utf-8")
+        return tmp_path
+
+    return write
+
+
+def findings_with(project, path, text):
+    root = project()
+    (root / path).write_text(text, encoding="utf-8")
+    return website.find_pages(root).findings
+
+
+def test_links_that_lead_somewhere_are_right(project):
+    pages = website.find_pages(project())
+    assert pages.findings == []
+    assert set(pages.documents) == {name for name in FILES if name.endswith(".md")}
+    assert pages.sources == {"examples/echo.cpp", "examples/echo.expected", "tools/tool.py"}
+    assert pages.folders == {"docs/decisions", "examples"}
+
+
+@pytest.mark.parametrize(("text", "finding"), [
+    ("[a](missing.md)", "docs/guide/tasks.md:1: missing.md leads nowhere"),
+    ("\n[a](../../../outside.md)", "docs/guide/tasks.md:2: ../../../outside.md leads nowhere"),
+    ("[a](streams.md#storms)",
+     "docs/guide/tasks.md:1: streams.md#storms: docs/guide/streams.md has no such heading"),
+    ("[a](#tasks)", "docs/guide/tasks.md:1: #tasks: docs/guide/tasks.md has no such heading"),
+    ("[`a`](no)", "docs/guide/tasks.md:1: no leads nowhere"),
+])
+def test_a_link_that_leads_nowhere_is_found(project, text, finding):
+    root = project()
+    (root / "docs/guide/README.md").write_text("# Guide\n", encoding="utf-8")
+    (root / "docs/guide/tasks.md").write_text(text, encoding="utf-8")
+    assert website.find_pages(root).findings == [finding]
+
+
+@pytest.mark.parametrize("text", [
+    "`[](error_code e)` is code", "```cpp\n[](no)\n```\n", "~~~~\n```\n[a](no)\n~~~~\n", "    [](no)\n",
+    "``[a](no) ` ``",
+])
+def test_code_has_no_links(project, text):
+    assert findings_with(project, "docs/guide/streams.md", text) == []
+
+
+def test_anchors_are_those_of_github():
+    text = "# A `b::c`, d/e\n\n## [x](y.md) & z_1\n\n## Same\n\n## Same\n\n```\n# no\n```\n"
+    assert website.anchors_of(text) == {"a-bc-de", "x--z_1", "same", "same-1"}
+
+
+@pytest.mark.parametrize(("text", "changed"), [
+    ("a:\n- b\n- c\n\ne", "a:\n\n- b\n- c\n\ne"),
+    ("- a\n  b\n  - c\n    d\n\n  e\n\ng\n  h", "- a\n    b\n    - c\n        d\n\n    e\n\ng\n  h"),
+    ("<!-- snippet: a b -->\n```cpp\n- x\n  y\n```", "\n```cpp\n- x\n  y\n```"),
+    ("a\n\n    code", "a\n\n    code"),
+    ("1. a\n   b\n2. c", "1. a\n      b\n2. c"),
+])
+def test_lists_are_made_what_markdown_of_python_reads(text, changed):
+    assert website.in_markdown(text) == changed
+
+
+def test_a_bar_in_code_within_a_table_is_no_escape() -> None:
+    line = "| `operator\\|\\|` | a \\| b |"
+    assert website.in_markdown(line) == "| `operator||` | a \\| b |"
+    assert website.in_markdown("`a\\|b`") == "`a\\|b`"
+
+
+def test_staged_links_lead_to_pages(project, tmp_path):
+    pages = website.find_pages(project())
+    build = tmp_path / "build"
+    website.stage(pages, build)
+
+    def staged(name):
+        return (build / "src" / name).read_text(encoding="utf-8")
+
+    assert "[echo](../../examples/echo.cpp.md)" in staged("docs/guide/tasks.md")
+    assert "[the tool](../../tools/tool.py.md)" in staged("docs/guide/streams.md")
+    assert "[all](../../examples/index.md)" in staged("docs/guide/streams.md")
+    assert "[tasks](tasks.md#when_all-any)" in staged("docs/guide/README.md")
+    assert "[x](../decisions/index.md)" in staged("docs/guide/README.md")
+    assert "[that](https://example.org/x)" in staged("README.md")
+    assert "- [0001: one](0001-one.md)" in staged("docs/decisions/index.md")
+    assert "- [`echo.cpp`](echo.cpp.md)" in staged("examples/index.md")
+    assert "~~~~~ cpp\nint main() {}  // ~~~~ `x`\n~~~~~\n" in staged("examples/echo.cpp.md")
+    assert "exclude: true" in staged("tools/tool.py.md")
+    assert "exclude: true" not in staged("examples/echo.cpp.md")
+    assert not (build / "src/tools/other.py.md").exists()
+
+
+def test_chapters_are_in_the_order_of_the_guide(project, tmp_path):
+    build = tmp_path / "build"
+    website.stage(website.find_pages(project()), build)
+    configuration = json.loads((build / "mkdocs.yml").read_text(encoding="utf-8"))
+    chapters = {name: entries for each in configuration["nav"] for name, entries in each.items()}
+    assert chapters["Guide"] == ["docs/guide/README.md", "docs/guide/tasks.md", "docs/guide/streams.md"]
+    assert chapters["Examples"][:2] == ["examples/index.md", {"echo.cpp": "examples/echo.cpp.md"}]
+    assert chapters["Decisions"] == ["docs/decisions/index.md", "docs/decisions/0001-one.md"]
+    assert "Exchange" not in chapters
+    assert (build / configuration["INHERIT"]).resolve() == tmp_path / "docs/site/mkdocs.yml"
+
+
+def test_what_is_no_text_and_what_is_long_is_cut(project, tmp_path, monkeypatch):
+    root = project()
+    (root / "examples/picture").write_bytes(b"\xff\x00\xfe")
+    (root / "examples/long.txt").write_text("long" * 10, encoding="utf-8")
+    monkeypatch.setattr(website, "SOURCE_CHARACTERS_MAX", 20)
+    website.stage(website.find_pages(root), tmp_path / "build")
+    staged = tmp_path / "build/src/examples"
+    assert "(no text)" in (staged / "picture.md").read_text(encoding="utf-8")
+    assert "longlong\n(and so on)" in (staged / "long.txt.md").read_text(encoding="utf-8")
+
+
+HTML = {
+    "index.html": '<link rel="stylesheet" href="a.css"><a href="b/c.html#here">c</a><a href="./b/">b</a>'
+                  '<script src=d.js>"<a href=no>"</script><!-- <a href="no"> -->',
+    "b/index.html": '<h1 id="top">b</h1><a href="#top">up</a><a href="../index.html?x=1">home</a>',
+    "b/c.html": '<p id="here"><a href="https://example.org">away</a><a href="#here">&amp;</a>',
+    "404.html": '<a href="/b/c.html">c</a><a href="/">home</a>',
+    "a.css": "p { background: url(data:x) }",
+    "d.js": "",
+}
+
+
+def report_of(folder):
+    for name, text in HTML.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return website.check_html(folder)
+
+
+def test_pages_that_are_right_are_counted(tmp_path):
+    report = report_of(tmp_path)
+    assert report.findings == []
+    assert (report.pages, report.links, report.anchors) == (4, 9, 3)
+    assert report.elsewhere == {"https://example.org"}
+
+
+@pytest.mark.parametrize(("page", "finding"), [
+    ('<a href="gone.html">', "x.html: gone.html leads nowhere"),
+    ('<a href="b/c.html#there">', "x.html: b/c.html#there: no such place in b/c.html"),
+    ("<a href='#nowhere'>", "x.html: #nowhere: no such place in x.html"),
+    ('<img src="gone.png">', "x.html: gone.png leads nowhere"),
+    ('<script src="https://example.org/x.js"></script>',
+     "x.html: a part of it is from elsewhere: https://example.org/x.js"),
+    ('<link rel="stylesheet" href="//example.org/x.css">',
+     "x.html: a part of it is from elsewhere: //example.org/x.css"),
+    ('<a href="b/none/">', "x.html: b/none/ leads nowhere"),
+])
+def test_what_is_wrong_with_a_page_is_found(tmp_path, page, finding):
+    (tmp_path / "x.html").write_text(page, encoding="utf-8")
+    assert report_of(tmp_path).findings == [finding]
+
+
+@pytest.mark.parametrize("style", ["@import 'https://example.org/f.css';", "p{src:url(//example.org/f)}"])
+def test_a_style_that_takes_something_from_elsewhere_is_found(tmp_path, style):
+    (tmp_path / "x.css").write_text(style, encoding="utf-8")
+    assert [each.split(":")[0] for each in report_of(tmp_path).findings] == ["x.css"]
+
+
+def test_the_projects_own_documents_are_right():
+    root = website.Path(website.__file__).resolve().parent.parent
+    pages = website.find_pages(root)
+    assert len(pages.documents) > 80
+    assert pages.findings == []
