@@ -31,8 +31,12 @@ public:
     void begins() noexcept override {
         if (next_ != nullptr) next_->begins();
     }
-    void ends() noexcept override {
+    // Not at the end: its client may have left by then, and what a leave derives is not counted.
+    void last_received() noexcept override {
         derived_ = host_.market().published() - before_;
+        if (next_ != nullptr) next_->last_received();
+    }
+    void ends() noexcept override {
         if (next_ != nullptr) next_->ends();
         over_.release();
     }

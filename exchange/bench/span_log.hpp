@@ -23,6 +23,8 @@ namespace exchange::bench {
 class measurement_edges {
 public:
     virtual void begins() noexcept = 0;
+    /// The last one was carried out, and what came behind it was not yet.
+    virtual void last_received() noexcept {}
     virtual void ends() noexcept = 0;
 
 protected:
@@ -48,9 +50,12 @@ public:
     /// sequenced in the order in which this is told of them, and none is counted that is not sequenced.
     void received(gyre::time_point when, std::size_t messages) noexcept {
         if (messages == 0) return;
-        if (edges_ != nullptr && count_ <= measured_.first && count_ + messages > measured_.first)
+        const std::uint64_t before = count_;
+        if (edges_ != nullptr && before <= measured_.first && before + messages > measured_.first)
             edges_->begins();
         add(received_, received_size_, when, count_ += messages);
+        if (edges_ != nullptr && before < measured_.end && count_ >= measured_.end)
+            edges_->last_received();
     }
 
     /// The kernel has taken the last byte that was derived from the messages received so far.

@@ -17,6 +17,7 @@ gyre::time_point at(gyre::duration it) { return gyre::time_point{it}; }
 class edges_seen final : public measurement_edges {
 public:
     void begins() noexcept override { seen += "begins "; }
+    void last_received() noexcept override { seen += "last "; }
     void ends() noexcept override { seen += "ends "; }
 
     std::string seen;
@@ -69,7 +70,8 @@ TEST_CASE("reading and flushing without a message leaves no trace") {
     CHECK(log.flushes() == 1);
 }
 
-TEST_CASE("the observer is told of the first measured message and of the last one's end, once") {
+TEST_CASE(
+    "the observer is told of the first measured message, of the last one and of its end, once") {
     edges_seen edges;
     span_log log{{2, 4}, &edges};
 
@@ -81,11 +83,13 @@ TEST_CASE("the observer is told of the first measured message and of the last on
     log.flushed(at(4us));
     CHECK(edges.seen == "begins ");
     log.received(at(5us), 1);
-    log.flushed(at(6us));
-    CHECK(edges.seen == "begins ends ");
-    log.received(at(7us), 1);
-    log.flushed(at(8us));
-    CHECK(edges.seen == "begins ends ");
+    CHECK(edges.seen == "begins last ");
+    log.received(at(6us), 1);  // It came before the last measured one had left.
+    log.flushed(at(7us));
+    CHECK(edges.seen == "begins last ends ");
+    log.received(at(8us), 1);
+    log.flushed(at(9us));
+    CHECK(edges.seen == "begins last ends ");
 }
 
 TEST_CASE("a batch that holds the first and the last measured message is both edges") {
@@ -95,6 +99,6 @@ TEST_CASE("a batch that holds the first and the last measured message is both ed
     log.received(at(1us), 5);
     log.flushed(at(2us));
 
-    CHECK(edges.seen == "begins ends ");
+    CHECK(edges.seen == "begins last ends ");
     CHECK(log.flushed_at(3) == at(2us));
 }
