@@ -16,6 +16,8 @@
 #include <array>
 #include <csignal>
 #include <filesystem>
+#include <regex>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -109,6 +111,44 @@ std::string answers_in(std::string output) {
         output.erase(at, output.find('\n', at) + 1 - at);
     }
     return output;
+}
+
+// What a dump tells whichever compiler has made the names of functions: names that were given, what is
+// waited for, and the lines of the program itself, those of gyre without their number.
+std::string essence_of(const std::string& dump) {
+    static const std::regex coroutine{R"(^( *)("[^"]*" )?.* at (?:.*/)?([^/: ]+):(\d+), \d+ ms$)"};
+    std::string essence;
+    std::istringstream lines{dump};
+    for (std::string line; std::getline(lines, line);) {
+        std::smatch part;
+        if (std::regex_match(line, part, coroutine)) {
+            line = part.str(1) + part.str(2) + part.str(3);
+            if (part.str(3) == "stuck.cpp") line += ':' + part.str(4);
+        }
+        essence += line + '\n';
+    }
+    return essence;
+}
+
+// What a program answers to SIGUSR1. Its last line is that of the coroutine that answers.
+std::string dump_of(program& it) {
+    it.send(SIGUSR1);
+    CHECK(it.next_line() == "gyre: waiting coroutines:");
+    std::string text;
+    for (std::string line = "-";
+         !line.empty() && line.find("dump_at_signals") == std::string::npos;) {
+        line = it.next_line();
+        text += line + '\n';
+    }
+    return text;
+}
+
+bool has_two(std::string_view text, std::string_view of) { return text.find(of) != text.rfind(of); }
+
+// The first block of a page behind `heading`, without its fences.
+std::string block_behind(const std::string& page, std::string_view heading) {
+    const std::size_t begin = page.find("\n```\n", page.find(heading)) + 5;
+    return page.substr(begin, page.find("```\n", begin) - begin);
 }
 
 }  // namespace
@@ -325,5 +365,59 @@ TEST_CASE("udp_client gives up after its attempts, ends at a signal, and says ho
         program nonsense{GYRE_UDP_CLIENT, {silent.address(), attempts, "hello"}};
         CHECK(nonsense.rest_of_output() == "usage: udp_client ADDRESS:PORT ATTEMPTS TEXT...\n");
         CHECK(nonsense.wait() == 2);
+    }
+}
+
+TEST_CASE("job_pool counts the same primes in however many jobs") {
+    for (const backend_choice backend : backends_under_test()) {
+        const std::string name = describe(backend);
+        CAPTURE(name);
+        for (const char* jobs : {"1", "7", "50"}) {
+            program it{GYRE_JOB_POOL, {"20000", jobs}, {{"GYRE_BACKEND", name}}};
+            const std::string count{jobs};
+            CHECK(it.rest_of_output() ==
+                  count + " jobs\n" + count + " of them done, 2262 primes\n");
+            CHECK(it.wait() == 0);
+        }
+    }
+    for (const std::vector<std::string>& wrong : {std::vector<std::string>{"0"}, {"10", "0"}}) {
+        program nonsense{GYRE_JOB_POOL, wrong};
+        CHECK(nonsense.rest_of_output() == "usage: job_pool [MOST [JOBS]]\n");
+        CHECK(nonsense.wait() == 2);
+    }
+}
+
+TEST_CASE("job_pool: a signal stops jobs that have begun and would take days") {
+    for (const backend_choice backend : backends_under_test()) {
+        const std::string name = describe(backend);
+        CAPTURE(name);
+        program it{GYRE_JOB_POOL, {"1000000000000", "20"}, {{"GYRE_BACKEND", name}}};
+        CHECK(it.next_line() == "20 jobs");
+
+        it.send(SIGTERM);
+
+        CHECK(it.rest_of_output() == "0 of them done, 0 primes\n");
+        CHECK(it.wait() == 0);
+    }
+}
+
+TEST_CASE("stuck: the dump is the one that the guide shows, and a signal ends it all the same") {
+    const std::string page = text_of_file(GYRE_EXAMPLES "/../docs/guide/07_hanging.md");
+    const std::string shown = essence_of(block_behind(page, "prints this to standard error"));
+    for (const backend_choice backend : backends_under_test()) {
+        const std::string name = describe(backend);
+        CAPTURE(name);
+        program it{GYRE_STUCK, {}, {{"GYRE_BACKEND", name}}};
+        CHECK(it.next_line() == "transferring");
+
+        std::string dump = dump_of(it);
+        for (int more = 10'000; more > 0 && !has_two(dump, "waiting for mutex"); --more) {
+            dump = dump_of(it);  // It was not stuck yet.
+        }
+
+        CHECK("gyre: waiting coroutines:\n" + essence_of(dump) == shown);
+        it.send(SIGTERM);
+        CHECK(it.rest_of_output() == "ann has 100, bob has 100\n");
+        CHECK(it.wait() == 0);
     }
 }
