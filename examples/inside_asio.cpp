@@ -74,17 +74,20 @@ gyre::task<gyre::io_result<>> whisper(asio::io_context& host, std::uint16_t port
         std::printf("gyre: answer %s", std::string{gyre::text_of(answer)}.c_str());
         from.consume(answer.size());
         static_cast<void>(co_await gyre::sleep_for(5ms));
-        pause.expires_after(5ms);
-        static_cast<void>(co_await pause.async_wait(gyre::use_io_result));
+        pause.expires_after(5ms);  // A timer of Asio's.
+        const auto waited = co_await pause.async_wait(gyre::use_io_result);
+        if (!waited.ok()) co_return waited.error();
     }
     std::printf("gyre: done\n");
     co_return gyre::io_result<>{};
 }
 
 int main() {
+    // snippet: guest
     asio::io_context host;
     gyre::io_context loop;
-    gyre::asio_guest guest{host, loop};
+    gyre::asio_guest guest{host, loop};  // The thread that runs the host runs the loop, too.
+    // end of snippet
 
     shouting_server server{host};
     gyre::error failed;
