@@ -31,6 +31,7 @@ BEGINNINGS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md",
               "lab/README.md", "exchange/README.md")
 FOLDERS = ("docs/", "exchange/docs/")  # All documents below are pages.
 EXAMPLES = "examples/"  # And all sources below.
+FOUND_FIRST = "docs/guide/"  # Where it and another page have a word that is searched for.
 LISTED = ("examples", "docs/decisions")  # Folders that get a list though no document links to them.
 CONFIGURATION = "docs/site"
 
@@ -239,8 +240,7 @@ def source_page(path: str, text: str, searched: bool) -> str:
     fence = "~" * max(4, *(len(run) + 1 for run in re.findall(r"~+", text)), 0)
     language = LANGUAGES.get(Path(path).suffix, "text")
     head = ["---", f"title: {json.dumps(basename(path))}", "hide: [toc]"]
-    if not searched:
-        head += ["search:", "  exclude: true"]
+    head += ["search:", "  boost: 0.2" if searched else "  exclude: true"]
     return "\n".join([*head, "---", f"# `{path}`", "", f"{fence} {language}", text.rstrip("\n"), fence, ""])
 
 
@@ -291,6 +291,9 @@ def stage(pages: Pages, build: Path) -> None:
     if (build / "src").exists():
         shutil.rmtree(build / "src")
     texts = {path: in_markdown(with_links(path, text, pages)) for path, text in pages.documents.items()}
+    for path in texts:
+        if path.startswith(FOUND_FIRST):
+            texts[path] = f"---\nsearch:\n  boost: 4\n---\n{texts[path]}"
     for path in pages.sources:
         try:
             text = (pages.root / path).read_text(encoding="utf-8")

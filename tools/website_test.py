@@ -111,6 +111,8 @@ def test_staged_links_lead_to_pages(project, tmp_path):
     assert "~~~~~ cpp\nint main() {}  // ~~~~ `x`\n~~~~~\n" in staged("examples/echo.cpp.md")
     assert "exclude: true" in staged("tools/tool.py.md")
     assert "exclude: true" not in staged("examples/echo.cpp.md")
+    assert "boost: 4" in staged("docs/guide/tasks.md")
+    assert "boost: 0.2" in staged("examples/echo.cpp.md")
     assert not (build / "src/tools/other.py.md").exists()
 
 

@@ -33,9 +33,10 @@ SKIPPED = 77
 WIDTHS = {"desk": 1280, "phone": 375}
 HEIGHT = 900
 SCHEMES = {"light": "default", "dark": "slate"}  # To the browser, and as the pages name them.
-PICTURES = ("index", "docs/guide/tasks", "docs/inventory", "examples/echo_server.cpp",
+PICTURES = ("index", "docs/guide/tasks", "docs/inventory", "docs/reference", "examples/echo_server.cpp",
             "docs/decisions/0019-exchange-measured")
 SOUGHT = "sleep_for"
+NOWHERE = "xyzzyplugh"  # A word that no page has.
 
 # The widest thing that sticks out, for the reader of the complaint.
 WIDEST = """
@@ -63,6 +64,9 @@ OPEN_SEARCH = """
 })()
 """
 FOUND = '[...document.querySelectorAll(".md-search-result__link")].map((each) => each.textContent)'
+NONE_FOUND = """
+document.querySelector(".md-search-result__meta").textContent.includes("No matching documents")
+"""
 
 WRONG = {
     "noisy.html": "<script>console.error('noise')</script>",
@@ -122,10 +126,16 @@ class View:
         shown = self.page.evaluate("document.body.getAttribute('data-md-color-scheme')")
         return [] if shown == SCHEMES[self.scheme] else [f"shown as {shown}"]
 
-    def search(self, url: str) -> list[str]:
+    def search_for(self, word: str, url: str) -> None:
         self.go(url)
         self.page.evaluate(OPEN_SEARCH)
-        self.page.ask("Input.insertText", {"text": SOUGHT})
+        self.page.ask("Input.insertText", {"text": word})
+
+    def search(self, url: str) -> list[str]:
+        self.search_for(NOWHERE, url)
+        if not self.page.wait_for(NONE_FOUND):
+            return [f"the search finds {NOWHERE}: {str(self.page.evaluate(FOUND))[:200]}"]
+        self.search_for(SOUGHT, url)
         if not self.page.wait_for(f"{FOUND}.length > 0"):
             return [f"the search finds no {SOUGHT}"]
         found = self.page.evaluate(FOUND)
