@@ -3,9 +3,27 @@
 // The life of a root: see include/gyre/coro/launch.hpp.
 #include <gyre/coro/launch.hpp>
 
+#include <gyre/base/check.hpp>
 #include <gyre/base/wait_briefly.hpp>
+#include <gyre/coro/task_dump.hpp>
+
+#include <string>
 
 namespace gyre {
+
+void or_terminate::fail(const std::exception_ptr& thrown, const task_node* ended) const noexcept {
+    std::string text = "an exception leaves a task that was launched with or_terminate: ";
+    text += describe(thrown);
+    if (ended != nullptr && ended->where.line() != 0) {
+        text += "; the task was in ";
+        text += coroutine_name(ended->where);
+        text += " at ";
+        text += ended->where.file_name();
+        text += ':' + std::to_string(ended->where.line());
+    }
+    text += "; catch it in the task, or launch that with a handler that takes its task_outcome";
+    fail_check("precondition", text.c_str(), launched_at_);
+}
 
 root::root(executor_ref where, gyre::loop* home, work::function on_start,
            callback_frame::function on_done, destroyer destroy) noexcept

@@ -14,11 +14,10 @@
 #include <string_view>
 
 namespace gyre {
-namespace {
 
 // Of some coroutines g++ tells the function that it has made of them, `void f(f(int)::_Z1fi.Frame*)`: in the
 // name of its frame the coroutine's own stands as linkers know it.
-std::string name_of(const std::source_location& where) {
+std::string coroutine_name(const std::source_location& where) {
     const std::string_view told = where.function_name();
     const std::size_t end = told.rfind(".Frame*)");
     const std::size_t begin = told.rfind("_Z", end);
@@ -30,6 +29,8 @@ std::string name_of(const std::source_location& where) {
     std::free(name);
     return text;
 }
+
+namespace {
 
 class dump {
 public:
@@ -55,7 +56,7 @@ private:
         const std::string* name = task_name.find(node.env->locals);
         if (name != nullptr && name != known) text_ += '"' + *name + "\" ";
         known = name;
-        text_ += name_of(node.where);
+        text_ += coroutine_name(node.where);
         text_ += " at ";
         text_ += node.where.file_name();
         text_ += ':' + std::to_string(node.where.line());

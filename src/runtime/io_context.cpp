@@ -77,9 +77,11 @@ class io_context::run_guard {
 public:
     explicit run_guard(io_context& in) noexcept
         : in_{in}, outer_{std::exchange(running_here, &in)} {
-        expects(outer_ != &in, "run is not called from within itself");
+        expects(outer_ != &in,
+                "run is not called from within itself; a coroutine awaits what it is to wait for");
         in_.notify_fork();
-        expects(in_.wake_->enter(), "a loop is run by one thread at a time");
+        expects(in_.wake_->enter(),
+                "a loop is run by one thread at a time; io_pool has one for each thread");
         in_.bind_to_this_thread();
         in_.wake_->wake_up();
         static_cast<void>(in_.read_clock());
@@ -140,14 +142,15 @@ io_context::io_context(std::unique_ptr<loop_backend> backend, gyre::host& on)
 }
 
 io_context::~io_context() {
-    expects(running_here != this, "a loop is not destroyed by what runs on it");
+    expects(running_here != this,
+            "a loop is not destroyed by what runs on it; let the function that runs it own it");
     if (fork_count_ != fork_count() && runs_elsewhere()) {
         leave_to_parent();
         return;
     }
     notify_fork();
     if (has_work()) end_roots();
-    expects(!wake_->guarded(), "a work_guard does not outlive its loop");
+    expects(!wake_->guarded(), "a work_guard does not outlive its loop; declare it behind that");
     workers_.reset();
     wake_->wait_for_threads();  // First: one may still be waking the backend.
     disown_descriptors();
@@ -195,7 +198,9 @@ void io_context::end_roots() noexcept {
         // In this order: what was expected first and is posted by now is seen by the second.
         const bool may_end = wake_->expects_posts() || can_move();
         if (!may_end && inherited_) return disown_roots();
-        expects(may_end, "coroutines remain that nothing will ever resume");
+        expects(
+            may_end,
+            "coroutines remain that nothing will ever resume; below stands what each waits for");
         turn(never);
     }
 }

@@ -248,7 +248,8 @@ void io_context::reap(operation& op) noexcept {
         cancel(op);
         // What the kernel does for a worker has an end. The program's own function may wait for this thread.
         expects(!op.pending() || op.code != opcode::call,
-                "a frame is destroyed while the function that it has given to blocking() runs");
+                "a frame is destroyed while the function that it has given to blocking() runs; "
+                "await its end");
         while (op.pending()) wait_on_the_spot();
     }
     if (!op.on_worker) return retract(op);
@@ -268,7 +269,8 @@ void io_context::wait_on_the_spot() noexcept {
 }
 
 void io_context::detach(descriptor_slot& it) noexcept {
-    expects(may_touch(it), "a socket is closed on its own loop's thread");
+    expects(may_touch(it),
+            "a socket is closed on its own loop's thread; on(loop, task) sends a task there");
     if (!it.pending.empty()) end_pending(it);
     backend_->forget(it);
     it.unlink();

@@ -96,3 +96,14 @@ TEST_CASE("an exception may be taken out of its slot, once") {
     CHECK(slot.empty());
     CHECK(slot.take() == nullptr);
 }
+
+TEST_CASE("an exception is described by its type, and by what it says of itself") {
+    exception_slot standard;
+    exception_slot own;
+    run_catching(standard, [] { throw std::runtime_error{"refused"}; });
+    run_catching(own, [] { throw_number(5); });
+
+    CHECK(describe(standard.take()) == "std::runtime_error: refused");
+    CHECK(describe(own.take()) == "int");
+    CHECK(describe(nullptr).empty());
+}

@@ -5,6 +5,7 @@
 // must not compile: co_await std::move
 #include <gyre/coro/task.hpp>
 
+// snippet: await_task_lvalue
 gyre::task<int> answer();
 
 gyre::task<int> ask_twice() {
@@ -13,3 +14,4 @@ gyre::task<int> ask_twice() {
     const int second = co_await it;
     co_return first + second;
 }
+// end of snippet

@@ -6,7 +6,9 @@
 #include <gyre/coro/task.hpp>
 #include <gyre/io/stream_socket.hpp>
 
+// snippet: binding_without_co_await
 gyre::task<std::size_t> read_once(gyre::stream_socket& peer, gyre::mutable_buffer into) {
     auto [error, size] = peer.read_some(into);
     co_return error ? 0 : size;
 }
+// end of snippet

@@ -38,12 +38,14 @@ gyre::stream_socket once(gyre::stream_socket&& it) { return std::move(it); }
 
 gyre::const_buffer borrow(const std::string& text) { return gyre::bytes_of(text); }
 
+// snippet: right_write
 gyre::task<> send(gyre::stream_socket& peer, int number) {
     const std::string text = "number " + std::to_string(number);
     auto later = gyre::write_all(peer, gyre::bytes_of(text));
     static_cast<void>(co_await later);
     static_cast<void>(co_await gyre::write_all(peer, gyre::bytes_of("at once " + text)));
 }
+// end of snippet
 
 void start(gyre::io_context& where, gyre::task<> it) {
     gyre::launch(where, std::move(it), gyre::or_terminate{});

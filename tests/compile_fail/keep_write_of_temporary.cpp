@@ -9,7 +9,9 @@
 
 #include <string>
 
+// snippet: keep_write_of_temporary
 gyre::task<> send(gyre::stream_socket& peer, int number) {
     auto later = gyre::write_all(peer, gyre::bytes_of("number " + std::to_string(number)));
     static_cast<void>(co_await later);
 }
+// end of snippet

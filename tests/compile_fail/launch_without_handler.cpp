@@ -6,6 +6,8 @@
 #include <gyre/coro/launch.hpp>
 #include <gyre/runtime/io_context.hpp>
 
+// snippet: launch_without_handler
 gyre::task<> work();
 
 void begin(gyre::io_context& loop) { gyre::launch(loop, work()); }
+// end of snippet

@@ -3,7 +3,8 @@
 # Compiles SOURCE with COMPILER and FLAGS. It has to succeed, unless the source has a line
 #     // must not compile: REGEX
 # Then it has to fail, with a message that matches in its first lines. VERDICT=wrong: the compiler is on
-# record for getting this one wrong, so the opposite is expected, and hearing of a change is the point.
+# record for getting this one wrong, so the opposite is expected, and hearing of a change is the point. What
+# the compiler says is left in RECORD.
 file(STRINGS ${SOURCE} marks REGEX "^// must not compile: ")
 string(REPLACE "// must not compile: " "" expected "${marks}")
 execute_process(
@@ -11,6 +12,7 @@ execute_process(
         ${FLAGS} -I${INCLUDE} -fsyntax-only ${SOURCE}
     RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE said)
 
+file(WRITE ${RECORD} "${said}")
 string(SUBSTRING "${said}" 0 5000 first_lines)
 
 set(found wrong)

@@ -5,6 +5,8 @@
 // must not compile: nodiscard|ignoring return
 #include <gyre/coro/task.hpp>
 
+// snippet: task_dropped
 gyre::task<> greet();
 
 void forget() { greet(); }
+// end of snippet

@@ -198,13 +198,26 @@ TEST_CASE("a node forgets a coroutine that ended with an exception") {
     loop.run();
 }
 
-TEST_CASE("an exception that no handler takes ends the process") {
-    const ending how = ending_of([] {
+TEST_CASE(
+    "an exception under or_terminate is a failed check that tells it, the task, and what to do") {
+    const ending at_once = ending_of([] {
         manual_loop loop;
         int alive = 0;
         launch(loop, throw_at_once(alive), or_terminate{});
         loop.run();
     });
+    const ending later = ending_of([] {
+        manual_loop loop;
+        int alive = 0;
+        launch(loop, pass_on(throw_at_once(alive), alive), or_terminate{});
+        loop.run();
+    });
 
-    CHECK(how.signal == SIGABRT);
+    CHECK(at_once.signal == SIGABRT);
+    CHECK(at_once.said_that("launched with or_terminate: std::runtime_error: refused; catch it"));
+    CHECK(at_once.said_that("exception_test.cpp"));  // Where it was launched.
+    CHECK(later.signal == SIGABRT);
+    CHECK(later.said_that("refused; the task was in "));
+    CHECK(later.said_that("pass_on("));
+    CHECK(later.said_that("a handler that takes its task_outcome"));
 }

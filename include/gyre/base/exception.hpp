@@ -9,6 +9,7 @@
 #include <gyre/base/build.hpp>
 
 #include <exception>
+#include <string>
 #include <utility>
 
 namespace gyre {
@@ -74,5 +75,9 @@ bool run_catching(exception_slot&, Body&& body) noexcept {
 }
 
 #endif
+
+/// What it is, and what it says of itself if it is a std::exception: "std::runtime_error: refused". Without
+/// exceptions, and of a null one: empty. Allocates the text.
+[[nodiscard]] std::string describe(const std::exception_ptr& thrown);
 
 }  // namespace gyre

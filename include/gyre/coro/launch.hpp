@@ -16,7 +16,9 @@
 #include <atomic>
 #include <concepts>
 #include <cstddef>
+#include <exception>
 #include <optional>
+#include <source_location>
 #include <type_traits>
 #include <utility>
 
@@ -26,14 +28,19 @@ namespace gyre {
 template <class Result>
 class task_outcome {
 public:
-    explicit task_outcome(task<Result>& ended) noexcept : ended_{ended.slot()} {}
+    explicit task_outcome(task<Result>& ended) noexcept
+        : ended_{ended.slot()}, node_{ended.node()} {}
     explicit task_outcome(result_slot<Result>& ended) noexcept : ended_{ended} {}
 
     /// The value; rethrows the exception if the task ended with one. At most once.
     Result get() { return ended_.take(); }
 
+    /// The place that the task had in the tree of awaits; null if that is not known.
+    [[nodiscard]] const task_node* node() const noexcept { return node_; }
+
 private:
     result_slot<Result>& ended_;
+    const task_node* node_ = nullptr;
 };
 
 /// Keeps what a task has yielded, or the exception that it ended with, until somebody asks.
@@ -54,7 +61,9 @@ public:
     [[nodiscard]] Result take() {
         failure_.rethrow_if_any();
         if constexpr (!std::is_void_v<Result>) {
-            expects(value_.has_value(), "the loop was stopped before the task had ended");
+            expects(value_.has_value(),
+                    "the loop was stopped before the task had ended; stop the task instead, by the "
+                    "handle that launch returns");
             return std::move(*value_);
         }
     }
@@ -67,12 +76,25 @@ private:
     [[no_unique_address]] exception_slot failure_;
 };
 
-/// A handler for roots with no result worth reading; a user's exception ends the process.
-struct or_terminate {
+/// A handler for roots with no result worth reading; a user's exception is a failed check, which tells the
+/// exception, the task, and where that was launched.
+class or_terminate {
+public:
+    explicit or_terminate(
+        std::source_location launched_at = std::source_location::current()) noexcept
+        : launched_at_{launched_at} {}
+
     template <class Result>
     void operator()(task_outcome<Result> outcome) const noexcept {
-        static_cast<void>(outcome.get());
+        exception_slot thrown;
+        const bool ended_well = run_catching(thrown, [&] { static_cast<void>(outcome.get()); });
+        if (!ended_well) fail(thrown.take(), outcome.node());
     }
+
+private:
+    [[noreturn]] void fail(const std::exception_ptr& thrown, const task_node* ended) const noexcept;
+
+    std::source_location launched_at_;
 };
 
 /// The record of one launched coroutine. Kept alive by its run and by each stop_handle.

@@ -54,7 +54,9 @@ public:
 
     /// `target` begins to wait. A chain waits for one thing at a time.
     void enter(stop_target& target) noexcept {
-        expects(pending_ == nullptr, "a coroutine waits for one thing at a time");
+        expects(
+            pending_ == nullptr,
+            "a coroutine waits for one thing at a time; when_all and when_any wait for several");
         pending_ = &target;
     }
 

@@ -51,7 +51,8 @@ public:
     [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<> waiter,
                                                         const environment* given) noexcept {
         expects(frame_ != nullptr && frame_.promise().env == nullptr,
-                "a task is awaited once, and not after it was moved from");
+                "a task is awaited once, and not after it was moved from; call its function "
+                "again for another");
         frame_.promise().env = given;
         frame_.promise().continuation = waiter;
         return frame_;
@@ -105,7 +106,7 @@ public:
     [[nodiscard]] Result take() {
         failure_.rethrow_if_any();
         // g++ does not warn of a coroutine that can reach its end.
-        expects(full_, "a task that yields a value ends with co_return");
+        expects(full_, "a task that yields a value ends with co_return, on each of its paths");
         return std::move(value_);
     }
     [[nodiscard]] exception_slot& failure() noexcept { return failure_; }

@@ -9,6 +9,7 @@
 #include <gyre/coro/environment.hpp>
 #include <gyre/coro/stop.hpp>
 
+#include <source_location>
 #include <string>
 
 namespace gyre {
@@ -22,5 +23,9 @@ namespace gyre {
 
 /// The same of one chain and what is below it.
 [[nodiscard]] std::string dump_tasks(loop& of, const stop_chain& only);
+
+/// The coroutine that `where` lies in, as the program names it: compilers may tell a function that they have
+/// made of it. Allocates the text.
+[[nodiscard]] std::string coroutine_name(const std::source_location& where);
 
 }  // namespace gyre

@@ -101,7 +101,9 @@ private:
     friend class filling;
     friend class read_window_awaiter<Stream>;
 
-    static constexpr const char* rule = "a buffered reader is awaited by one coroutine at a time";
+    static constexpr const char* rule =
+        "a buffered reader is awaited by one coroutine at a time; let one read, and hand on by a "
+        "channel what has come";
 
     // Room behind the window, for `missing` bytes if that takes no more memory; more is taken only for the
     // first byte that has no room. Empty if the window has reached the bound.
@@ -349,7 +351,10 @@ private:
     template <class Self, write_stream To>
     friend class draining;
 
-    static constexpr const char* rule = "a buffered writer is awaited by one coroutine at a time";
+    static constexpr const char* rule =
+        "a buffered writer is awaited by one coroutine at a time; let one write what others send "
+        "it "
+        "by a channel";
 
     [[nodiscard]] bool has_room_for(std::size_t count) const noexcept {
         return count <= bytes_max() - buffered();

@@ -288,8 +288,12 @@ private:
 
 template <class Result, class OnExit>
 OnExit& task_group::start(task<Result>& it, OnExit on_exit) {
-    expects(env().loop->may_touch_here(), "a group's children are spawned on its loop");
-    expects(children_ < options_.children_max, "the group is full; try_spawn tells");
+    expects(
+        env().loop->may_touch_here(),
+        "a group's children are spawned on its loop; to spawn there is for a task that on(loop, "
+        "task) sends");
+    expects(children_ < options_.children_max,
+            "the group is full; raise children_max, or use try_spawn, which tells");
     ++children_;
     auto* record = new spawned<task<Result>, OnExit>{*this, it, std::move(on_exit)};
     return record->on_exit();
