@@ -32,6 +32,7 @@ void gateway_client::take_packets(gyre::time_point now) noexcept {
 
 /// Looks at packets up to one that is for the facility.
 void gateway_client::look() noexcept {
+    if (early_ && phase_ == phase::in) on_message(*std::exchange(early_, {}));
     while (wants_bytes()) {
         const soup_framed framed = to_.next_packet();
         if (framed.ending != soup_ending::none) return end(framed.ending);
@@ -68,12 +69,10 @@ void gateway_client::on_login(std::span<const std::byte> payload) noexcept {
     if (wrong != soup_ending::none) return end(wrong);
     login_ = fields;
     phase_ = phase::asking;
-    pending_ = true;
     host_.logins().submit(*this, login_.username, to_.peer(), host_.now());
 }
 
 void gateway_client::check_login(gyre::time_point now) noexcept {
-    pending_ = false;
     user_ = host_.users().find(login_.username.view(), login_.password.view());
     login_.password = {};
     if (user_ == nullptr) {
@@ -86,7 +85,6 @@ void gateway_client::check_login(gyre::time_point now) noexcept {
              .sequence = login_.sequence});
         const gyre::duration late = host_.logins().note_mistake(login_.username, to_.peer(), now);
         if (late == gyre::duration::zero()) return reject();
-        pending_ = true;
         refuse_at_ = gyre::deadline_after(now, late);
         return;
     }
@@ -103,11 +101,15 @@ void gateway_client::reject() noexcept {
 }
 
 void gateway_client::on_logout(const soup_packet& packet) noexcept {
-    if (is_open()) held_ = packet;  // The facility ends the session.
+    if (phase_ == phase::in && is_open()) held_ = packet;  // The facility ends the session.
     else end(soup_ending::logged_out);
 }
 
 void gateway_client::on_message(const soup_packet& packet) noexcept {
+    if (phase_ != phase::in) {
+        early_ = packet;
+        return;
+    }
     const auto what = is_cancel(packet.payload) ? message_class::cancel : message_class::entry;
     if (!host_.users().let_through(*user_, what, host_.now())) {
         ++host_.counts().held_back;
@@ -305,8 +307,8 @@ void gateway_client::on_timer(gyre::time_point now) noexcept {
         if (now >= login_deadline_) end(soup_ending::login_timed_out);
         return;
     }
-    // What it has sent is not looked at, so its silence says nothing.
-    if (!wants_bytes()) liveness_.heard(now);
+    // What it has sent is not looked at, or it has not been let in, so its silence says nothing.
+    if (!wants_bytes() || phase_ != phase::in) liveness_.heard(now);
     if (liveness_.peer_is_dead(now)) return end(soup_ending::peer_silent);
     if (is_stalled(now)) {
         host_.note_shed(*this);
@@ -339,9 +341,9 @@ void gateway_client::disconnected() noexcept {
 
 void gateway_client::leave_lists() noexcept {
     phase_ = phase::over;
-    pending_ = false;
     refuse_at_ = patient_until_ = gyre::never;
     held_.reset();
+    early_.reset();
     gyre::list_link<waiting_login>::unlink();
     gyre::list_link<gateway_client>::unlink();
     if (is_open() && !pulling_) host_.close_channel(*this, ending_);

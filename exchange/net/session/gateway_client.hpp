@@ -38,9 +38,11 @@ public:
 
     /// Bytes have come. Takes packets, up to one for which the link has no room just now.
     void take_packets(gyre::time_point now) noexcept;
-    /// Is the reader to read? Not while a login is under way, or a packet waits for the link.
+    /// Is the reader to read? Also while a login waits, to hear that it is given up: the session of a user
+    /// must not go to a client that has left. Not behind a packet that waits for the link, a message that
+    /// waits for the login, or a login that is refused late.
     [[nodiscard]] bool wants_bytes() const noexcept {
-        return !held_ && (phase_ == phase::silent || phase_ == phase::in) && !pending_;
+        return !held_ && !early_ && !over() && refuse_at_ == gyre::never;
     }
     void on_timer(gyre::time_point now) noexcept;
     /// What is to be written. Stays valid until it is `sent`.
@@ -123,14 +125,15 @@ private:
     soup_session life_;                // Of the stream that it is told, once it is in.
     std::uint64_t next_ = 0;           // Of that stream.
     std::optional<soup_packet> held_;  // For the facility; the transport has its bytes.
-    std::size_t of_facility_ = 0;      // Bytes that wait to be written, of the facility's
-    std::size_t own_ = 0;              // and of ours. Together, all that waits.
-    gyre::time_point progress_at_;     // When the client last took something, or had all.
+    std::optional<soup_packet>
+        early_;                     // As that: a message that came before its login was answered.
+    std::size_t of_facility_ = 0;   // Bytes that wait to be written, of the facility's
+    std::size_t own_ = 0;           // and of ours. Together, all that waits.
+    gyre::time_point progress_at_;  // When the client last took something, or had all.
     gyre::time_point refuse_at_ = gyre::never;
     gyre::time_point patient_until_ = gyre::never;  // Without an answer of the facility.
     phase phase_ = phase::silent;
     soup_ending ending_ = soup_ending::none;
-    bool pending_ = false;
     bool resuming_ = false;      // Its channel is opened anew, and that is not answered yet.
     bool drains_first_ = false;  // It is to read what it has before it gets another channel.
     bool pulling_ = false;

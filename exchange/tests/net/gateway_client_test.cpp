@@ -387,6 +387,52 @@ TEST_CASE("clients wait for the facility as long as they may, and are told then"
     CHECK(b.debug == describe(soup_ending::unreachable));
 }
 
+TEST_CASE("a client that gives up its login while the link is away is not let in later") {
+    socketless_gateway it;
+    it.lose_link();
+    client_of_gateway& a = it.come("alice");
+    REQUIRE(a.machine.asking());
+    std::array<std::byte, soup_header_bytes> packet{};
+    write_soup_header(packet, soup_type::client_heartbeat, 0);
+    a.inject(packet);
+    write_soup_header(packet, soup_type::logout_request, 0);
+    a.inject(packet);
+    CHECK(a.served->wants_bytes());
+    it.carry();
+    CHECK(a.served->ending() == soup_ending::logged_out);
+
+    socketless_client direct{it.exchange, login_of("alice")};
+    direct.connect();
+    it.connect_link();
+    CHECK(direct.client().logged_in());
+    CHECK_FALSE(direct.was_cut());
+    direct.disconnect();
+}
+
+TEST_CASE(
+    "a message that comes ahead of the answer to a login waits for it, and is answered then") {
+    socketless_gateway it;
+    it.lose_link();
+    client_of_gateway& a = it.come("alice");
+    const enter_order order = limit(client_sequence{1}, order_side::buy, 50, 1);
+    std::array<std::byte, soup_header_bytes> header{};
+    std::vector<std::byte> message(message_bytes(order));
+    encode(order, message);
+    write_soup_header(header, soup_type::unsequenced, message.size());
+    a.inject(header);
+    a.inject(message);
+    it.carry();
+    CHECK_FALSE(a.served->wants_bytes());
+    CHECK(it.gateway.counts().forwarded == 0);
+    CHECK(it.gateway.counts().unreachable == 0);
+
+    it.connect_link();
+    CHECK(a.machine.logged_in());
+    CHECK(it.gateway.counts().forwarded == 1);
+    CHECK(a.heard_of<order_entered>().size() == 1);
+    CHECK(a.served->wants_bytes());
+}
+
 TEST_CASE(
     "a client whose session was taken elsewhere while the link was away does not take it back") {
     socketless_gateway it;

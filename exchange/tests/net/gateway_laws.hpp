@@ -342,6 +342,26 @@ struct gateway_law {
         });
     }
 
+    /// Else the session that its user has elsewhere would be replaced, for a client that has left.
+    static void who_leaves_while_its_login_waits_for_the_link_is_not_let_in() {
+        hold([](scene& it) -> task {
+            co_await it.until_up();
+            it.now().facility.stop();
+            co_await it.until([&] { return !it.gateway().host.link_up(); });
+            raw_client<X> a{it.on};
+            co_await a.connect(it.order_entry);
+            a.log_in("alice");
+            co_await a.write();
+            co_await it.until([&] { return it.gateway().host.counts().logins == 1; });
+            const gyre::time_point begin = X::now(it.on);
+            a.say(soup_type::client_heartbeat);
+            co_await a.write();
+            co_await a.leave();
+            co_await it.until([&] { return it.gateway().gateway.clients() == 0; });
+            CHECK(X::now(it.on) - begin < it.how.host.grace);
+        });
+    }
+
     /// Both listen with one socket, as when a supervisor replaces one by the other.
     static void a_gateway_that_takes_another_ones_place_serves_its_clients() {
         const held_listener held;

@@ -49,6 +49,9 @@ TEST_CASE("gyre gateway: a facility that is started again is another life") {
 TEST_CASE("gyre gateway: clients stay while the link is away, and miss nothing") {
     laws::clients_stay_while_the_link_is_away_and_miss_nothing();
 }
+TEST_CASE("gyre gateway: who leaves while its login waits for the link is not let in") {
+    laws::who_leaves_while_its_login_waits_for_the_link_is_not_let_in();
+}
 TEST_CASE("gyre gateway: one that takes another one's place serves its clients") {
     laws::a_gateway_that_takes_another_ones_place_serves_its_clients();
 }
