@@ -65,7 +65,8 @@ public:
           watch_{log},
           books_{how.books, false},
           host_{how.host, books_, X::now(context)},
-          distributor_{context, books_, host_, how.distributor} {
+          distributor_{context, books_, host_, options_of(how)},
+          look_{context} {
         distributor_.be_watched(&watch_);
         host_.be_watched(&watch_);
         log_insecure_connections(how.distributor.doors, log);
@@ -73,6 +74,13 @@ public:
 
     [[nodiscard]] gyre::error start() {
         return start_patiently([this] { return distributor_.start().error(); });
+    }
+    /// One that is to replace another is ready when it knows all books: until then the other one serves all
+    /// subscribers. Else they may come at once, and wait.
+    task until_ready() {
+        if (!how_.replaces) co_return;
+        co_await look_until<X>(context_, look_, gyre::never,
+                               [this](gyre::time_point) { return distributor_.has_opened(); });
     }
     [[nodiscard]] std::string how() const {
         return "subscribers " + how_.distributor.doors.tcp.to_string() + ", feed from " +
@@ -181,6 +189,12 @@ public:
     }
 
 private:
+    [[nodiscard]] static distributor_options options_of(const distributor_config& how) {
+        distributor_options made = how.distributor;
+        made.opens_with_feed = how.replaces;
+        return made;
+    }
+
     /// What the relay has sent once more.
     static void tell(admin_report& to, const feed_relay_counts& it, const feed_counts& sent) {
         const auto figures = std::to_array<admin_figure>({
@@ -217,6 +231,7 @@ private:
     market_books books_;
     market_data_host host_;
     Distributor distributor_;
+    typename X::timer look_;  // For its books, before it is ready.
 };
 
 /// @tparam  Distributor  A market_data_distributor<X, ...>.

@@ -25,6 +25,7 @@ struct distributor_config {
     market_books_options books{};
     std::string credentials_file;  ///< As a path from where the configuration is.
     gyre::duration drain_within = std::chrono::seconds{5};  ///< For subscribers to leave.
+    bool replaces = false;  ///< Another process: see `is_replacement`. No part of the file.
     process_options process{};
     door_tls tls{};  ///< Its files are read by `secure_doors`.
 };

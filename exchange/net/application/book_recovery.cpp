@@ -163,6 +163,12 @@ void book_recovery::on_instruments(const query_page<instrument_row>& page) {
     if (page.last) list_due_ = false;
 }
 
+bool book_recovery::complete() const noexcept {
+    return !list_due_ && std::ranges::all_of(books_.all(), [](const market_book& it) {
+        return it.book() == market_book::state::complete;
+    });
+}
+
 gyre::time_point book_recovery::deadline() const noexcept {
     if (!connected_) return gyre::never;
     if (asked_ != question_kind::none) return patient_until_;

@@ -63,6 +63,9 @@ public:
     /// When `question` is wanted next, if nothing is heard or lost before; `never` if it is not.
     [[nodiscard]] gyre::time_point deadline() const noexcept;
 
+    /// Is all here that `books` was ever found to miss? Costs a look at each book.
+    [[nodiscard]] bool complete() const noexcept;
+
     [[nodiscard]] const book_recovery_counts& counts() const noexcept { return counts_; }
 
 private:

@@ -30,6 +30,9 @@ struct distributor_options {
     /// Subscribers are told what has changed this often at most, so that many of them leave time to listen.
     gyre::duration told_every = std::chrono::milliseconds{1};
     gyre::duration timer_tick = std::chrono::milliseconds{10};  ///< Of what is asked for.
+    /// Subscribers are let in once the feed is heard and no book misses anything. For one that is to replace
+    /// another, and listens with the same sockets: until then that one has all that connect.
+    bool opens_with_feed = false;
 };
 
 struct distributor_counts {
@@ -94,7 +97,8 @@ public:
         if (failed) return failed;
         if (const auto [deaf] = relay_ ? relay_->start() : listener_->start(); deaf) return deaf;
         running_ = true;
-        doors_.open(std::move(doors));
+        waiting_doors_ = std::move(doors);
+        if (!options_.opens_with_feed) open_doors();
         begin(ask_for_books());
         begin(keep_time());
         begin(tell_changes());
@@ -112,6 +116,7 @@ public:
 
     /// No new subscriber is let in, and no book is asked for any more; subscribers that are here stay.
     void drain() noexcept {
+        waiting_doors_.reset();
         doors_.close();
         asking_.leave();
     }
@@ -123,6 +128,7 @@ public:
     /// Ends everything. The context runs out of work, and then this may be destroyed: see `idle`.
     void stop() noexcept {
         running_ = false;
+        waiting_doors_.reset();
         stop_hearing();
         asking_.stop();
         tick_.cancel();
@@ -133,7 +139,10 @@ public:
     /// Has everything ended that `start` has begun? Behind `stop`. (The listener ends with the context.)
     [[nodiscard]] bool idle() const noexcept { return tasks_ == 0 && doors_.over(); }
 
-    /// Where subscribers connect, once started.
+    /// Are subscribers let in, or were they, until it was drained? Behind `start`.
+    [[nodiscard]] bool has_opened() const noexcept { return !waiting_doors_; }
+
+    /// Where subscribers connect, once they are let in.
     [[nodiscard]] const gyre::endpoint& tcp() const noexcept { return doors_.tcp(); }
     /// Where those of WebSocket do; nowhere, if there is no such place.
     [[nodiscard]] const gyre::endpoint& websocket() const noexcept { return doors_.websocket(); }
@@ -174,6 +183,14 @@ private:
     [[nodiscard]] static client_doors_options with_texts(client_doors_options doors) {
         if (doors.said == nullptr) doors.said = std::make_shared<said_texts>();
         return doors;
+    }
+
+    void open_doors() {
+        if (waiting_doors_) doors_.open(*std::exchange(waiting_doors_, {}));
+    }
+    /// Could a subscriber be told all that there is?
+    [[nodiscard]] bool knows_all(gyre::time_point now) const noexcept {
+        return !host_.life().empty() && !receiver().silent(now) && recovery_.complete();
     }
 
     void begin(task what) {
@@ -269,6 +286,7 @@ private:
             if (std::exchange(told_refusals_, asking_.refused()) != asking_.refused() &&
                 watcher_ != nullptr)
                 watcher_->exchange_refuses();
+            if (waiting_doors_ && knows_all(now)) open_doors();
             // A page, which may have been the last of a book.
             if (std::exchange(told_pages_, recovery_.counts().pages) != recovery_.counts().pages)
                 changed_.set();
@@ -299,6 +317,8 @@ private:
     book_recovery recovery_;
     book_recovery_client<X> asking_;
     client_doors<X, market_data_client, Websockets> doors_;
+    std::optional<typename client_doors<X, market_data_client, Websockets>::listening>
+        waiting_doors_;
     std::optional<feed_relay<X>> relay_;  // One of these two.
     std::optional<feed_listener<X>> listener_;
     distributor_watcher* watcher_ = nullptr;

@@ -14,6 +14,9 @@ TEST_CASE("asio distributor: books, trades and sums are told as they change") {
 TEST_CASE("asio distributor: one that comes late asks for books and sums") {
     laws::one_that_comes_late_asks_for_books_and_sums();
 }
+TEST_CASE("asio distributor: one that opens with its feed lets in when it knows all books") {
+    laws::one_that_opens_with_its_feed_lets_in_when_it_knows_all_books();
+}
 TEST_CASE("asio distributor: another life is another market") {
     laws::another_life_is_another_market();
 }

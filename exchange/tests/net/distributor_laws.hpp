@@ -240,6 +240,46 @@ struct distributor_law {
             how);
     }
 
+    /// One that is to replace another must not take subscribers from one that works.
+    static void one_that_opens_with_its_feed_lets_in_when_it_knows_all_books() {
+        setting how;
+        how.distributor.opens_with_feed = true;
+        how.rules.feed.kept_messages_max = 8;
+        for (const bool may_ask : {true, false}) {
+            if (!may_ask) how.distributor.exchange.login.password = "wrong";
+            hold(
+                [may_ask](scene& it) -> task {
+                    trader_of a{it.on, it.client("alice")};
+                    co_await a.in();
+                    for (std::uint32_t each = 1; each <= levels; ++each) {
+                        a.send(limit(client_sequence{each}, order_side::buy, 1000 + each, each));
+                        co_await a.heard_at_least(each);
+                    }
+                    it.begin_distributor();
+                    const market_data_distributor<X, Websockets>& judged = it.distributor->it;
+                    CHECK_FALSE(judged.has_opened());
+                    if (!may_ask) {
+                        co_await it.until([&] {
+                            return judged.counts().losses > 0 && judged.refused_by_exchange() > 0;
+                        });
+                        CHECK_FALSE(judged.has_opened());
+                        a.client.stop();
+                        co_await a.gone();
+                        co_return it.close();
+                    }
+                    co_await it.until([&] { return judged.has_opened(); });
+                    const market_book* const told = it.distributor->books.find(the_market);
+                    REQUIRE(told != nullptr);
+                    CHECK(told->book() == market_book::state::complete);
+                    CHECK(told->levels(order_side::buy).size() == levels);
+                    subscriber<X> c{it.on, it.subscription()};
+                    co_await c.in();
+                    co_await leave(it, c, a);
+                },
+                how);
+        }
+    }
+
     static void another_life_is_another_market() {
         hold([](scene& it) -> task {
             it.begin_distributor();

@@ -16,6 +16,9 @@ TEST_CASE("gyre distributor: books, trades and sums are told as they change") {
 TEST_CASE("gyre distributor: one that comes late asks for books and sums") {
     laws::one_that_comes_late_asks_for_books_and_sums();
 }
+TEST_CASE("gyre distributor: one that opens with its feed lets in when it knows all books") {
+    laws::one_that_opens_with_its_feed_lets_in_when_it_knows_all_books();
+}
 TEST_CASE("gyre distributor: another life is another market") {
     laws::another_life_is_another_market();
 }
