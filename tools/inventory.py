@@ -88,7 +88,7 @@ def declared_in(text: str) -> list[str]:
             name = next(filter(None, match.groups()), "") if match else ""
             if name and not name.startswith("operator"):
                 found.append(name)
-            documented = False
+            documented = documented and line.startswith("//")  # A clause of a standard may stand between.
     return list(dict.fromkeys(found))
 
 

@@ -64,6 +64,12 @@ def findings_of(root):
     return inventory.check(root, fix=False)[0]
 
 
+def test_a_clause_between_contract_and_function_hides_no_part():
+    header = HEADER + "\n/// Writes it back.\n// RFC 9110, 5.6.7.\nvoid write_back();\n"
+    assert "write_back" in inventory.declared_in(header)
+    assert "helper" not in inventory.declared_in(header)
+
+
 def test_a_complete_table_is_right(project):
     assert findings_of(project()) == []
 

@@ -23,6 +23,7 @@ using const_buffer = std::span<const std::byte>;  ///< Borrowed bytes to be sent
 
 /// A list of buffers for one gathered write or scattered read; borrowed, as are the buffers in it.
 using const_buffers = std::span<const const_buffer>;
+/// A list of buffers for one scattered read; borrowed, as are the buffers in it.
 using mutable_buffers = std::span<const mutable_buffer>;
 
 /// Most buffers one gathered or scattered call takes; the rest is left for the next call. Their list is kept

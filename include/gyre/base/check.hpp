@@ -11,6 +11,7 @@
 
 namespace gyre {
 
+/// Which check has failed, and where; for a hook that is told before the process aborts.
 struct check_failure {
     const char* kind;  ///< "precondition", "postcondition", "unreachable", ...; static storage.
     const char* text;  ///< What was promised; static storage, may be empty.

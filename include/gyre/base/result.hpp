@@ -24,6 +24,7 @@ namespace gyre {
 template <class... Values>
 class io_result;
 
+/// An error, and the values that were reached before it; without values, an error alone.
 template <>
 class [[nodiscard]] io_result<> {
 public:

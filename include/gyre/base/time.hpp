@@ -10,7 +10,9 @@
 
 namespace gyre {
 
+/// A span of time, in nanoseconds.
 using duration = std::chrono::nanoseconds;
+/// A moment of the steady clock, which no change of the date moves.
 using time_point = std::chrono::time_point<std::chrono::steady_clock, duration>;
 
 /// No deadline: later than every other.

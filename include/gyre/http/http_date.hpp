@@ -17,6 +17,8 @@ namespace gyre::http {
 /// "Sun, 06 Nov 1994 08:49:37 GMT".
 using http_date_text = std::array<char, 29>;
 
+/// A moment as fields of HTTP have it, in seconds.
+///
 /// @param  when  From the year 0 to 9999.
 // RFC 9110, 5.6.7.
 [[nodiscard]] http_date_text format_http_date(std::chrono::sys_seconds when) noexcept;

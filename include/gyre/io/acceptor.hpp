@@ -13,6 +13,7 @@
 
 namespace gyre {
 
+/// How an acceptor listens: its queue, and who else may have its address.
 struct listen_options {
     listen_options() noexcept = default;
 
@@ -113,7 +114,9 @@ public:
     [[nodiscard]] static stream_acceptor adopt(io_context& on, int number) noexcept;
 };
 
+/// An acceptor of TCP connections; the type is the same for each kind of stream.
 using tcp_acceptor = stream_acceptor;
+/// An acceptor of connections to a Unix-domain name.
 using local_acceptor = stream_acceptor;
 
 }  // namespace gyre

@@ -22,6 +22,7 @@ enum class jitter : std::uint8_t {
     none           ///< The span itself, for one client alone.
 };
 
+/// How long a `backoff` waits between attempts, and how much of that is left to chance.
 struct backoff_options {
     backoff_options() noexcept = default;
 

@@ -21,6 +21,7 @@
 
 namespace gyre {
 
+/// How `connect_to` looks a name up, and in which order and time it tries the addresses.
 struct connect_to_options {
     connect_to_options() = default;
 

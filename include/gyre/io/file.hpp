@@ -25,6 +25,7 @@ namespace gyre {
 
 class file;
 
+/// What an open file is for: reading, writing, or both.
 enum class file_access : std::uint8_t { read, write, read_write };
 
 /// How a file is opened (open(2)). The ready-made ones cover most uses.
@@ -69,6 +70,7 @@ struct file_options {
     }
 };
 
+/// What kind of file there is under a name.
 enum class file_kind : std::uint8_t {
     regular,
     directory,

@@ -69,6 +69,7 @@ using names_submission = submission<path_operation, finish_names>;
 /// Errors: `errc::is_a_directory`.
 [[nodiscard]] names_submission remove_file(std::string path) noexcept;
 
+/// Removes a directory that is empty.
 /// Errors: `errc::directory_not_empty`.
 [[nodiscard]] names_submission remove_directory(std::string path) noexcept;
 

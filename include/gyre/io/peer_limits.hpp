@@ -23,6 +23,7 @@
 
 namespace gyre {
 
+/// How much of a server one peer may have, and which addresses count as one peer.
 struct peer_limit_options {
     peer_limit_options() noexcept = default;
 

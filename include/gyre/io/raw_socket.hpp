@@ -21,6 +21,7 @@
 
 namespace gyre {
 
+/// How a raw socket is opened: who writes its headers, and what it is bound to.
 struct raw_options {
     raw_options() noexcept = default;
 

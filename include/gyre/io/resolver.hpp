@@ -20,6 +20,7 @@
 
 namespace gyre {
 
+/// Whom a resolver asks, which files it reads, and how long it waits.
 struct resolver_options {
     resolver_options() = default;
 
@@ -47,6 +48,7 @@ struct resolver_options {
 /// What a port is for, where a service of one name has several.
 enum class transport : std::uint8_t { tcp, udp };
 
+/// Which addresses and services are wanted of a name.
 struct resolve_options {
     resolve_options() noexcept = default;
     explicit resolve_options(endpoint::family only) noexcept : family{only} {}

@@ -18,6 +18,7 @@
 
 namespace gyre {
 
+/// How `run_until_signal` ends a program, and what it prints meanwhile.
 struct run_options {
     run_options() noexcept = default;
 

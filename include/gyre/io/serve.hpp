@@ -47,6 +47,7 @@ enum class session_exception : std::uint8_t {
     ends_server  ///< Every session is stopped, and the exception leaves `serve`.
 };
 
+/// The bounds of a server, and what it does at them and at its end.
 struct serve_options {
     serve_options() noexcept = default;
 

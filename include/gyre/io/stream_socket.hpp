@@ -306,6 +306,7 @@ inline submission<connect_operation, finish_prepared_connect> stream_socket::con
 
 /// Names for what a stream socket is used as; the type is one.
 using tcp_socket = stream_socket;
+/// A connection over a Unix-domain name.
 using local_socket = stream_socket;
 
 }  // namespace gyre

@@ -16,6 +16,7 @@
 
 namespace gyre {
 
+/// How a UDP socket is opened: who else may have its address.
 struct udp_options {
     udp_options() noexcept = default;
 

@@ -55,6 +55,7 @@ struct backend_info {
 /// The name used by `GYRE_BACKEND`: "uring-a", "epoll", ...; static storage.
 [[nodiscard]] const char* describe(backend_choice choice) noexcept;
 
+/// How a loop is made: its backend, its rings, its workers.
 struct io_context_options {
     io_context_options() noexcept = default;
 

@@ -23,6 +23,7 @@ namespace gyre {
 
 struct pool_state;
 
+/// How many loops a pool has, how each is made, and where their threads run.
 struct io_pool_options {
     io_pool_options() noexcept = default;
 

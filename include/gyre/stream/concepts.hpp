@@ -36,6 +36,7 @@ concept lease_stream = read_stream<Stream> && requires(Stream& stream) {
     { stream.read() } -> awaitable_of<io_result<buffer_lease>>;
 };
 
+/// A stream that is read and written.
 template <class Stream>
 concept duplex_stream = read_stream<Stream> && write_stream<Stream>;
 

@@ -31,6 +31,7 @@ struct copied_both_ways {
     std::uint64_t second_to_first = 0;
 };
 
+/// How long a copy may be silent, and how much memory it has.
 struct copy_options {
     copy_options() noexcept = default;
 

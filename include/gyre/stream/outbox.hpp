@@ -31,6 +31,7 @@ enum class slow_consumer : std::uint8_t {
     disconnect    ///< The outbox fails with `errc::limit_exceeded`, and so does its writer.
 };
 
+/// How much an outbox holds, and what becomes of a message beyond that.
 struct outbox_options {
     outbox_options() noexcept = default;
 

@@ -114,6 +114,7 @@ struct message_writer_for<write_half<Stream>> {
     using type = half_message_writer<Stream>;
 };
 
+/// The two directions of one stream, each for an owner of its own.
 template <duplex_stream Stream>
 struct stream_halves {
     read_half<Stream> reads;

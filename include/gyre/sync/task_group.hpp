@@ -30,6 +30,7 @@ enum class group_mode : std::uint8_t {
     stop_on_exit          ///< The end of the body: children serve it and go when it goes.
 };
 
+/// What ends the children of a group, and how many it may have.
 struct group_options {
     group_options() noexcept = default;
     explicit group_options(group_mode how) noexcept : mode{how} {}

@@ -47,6 +47,7 @@ private:
     std::string text_;
 };
 
+/// One promise of every backend, and the function that puts a backend to the test.
 struct backend_law {
     const char* name;  ///< A sentence; static storage.
     void (*apply)(const backend_under_test& to, findings& into);

@@ -40,6 +40,7 @@ class virtual_host;
 class virtual_time;
 class world;
 
+/// What is left to chance in a world, and the bounds of its runs.
 struct world_options {
     world_options() noexcept = default;
 

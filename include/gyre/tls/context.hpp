@@ -24,6 +24,7 @@ namespace gyre::tls {
 
 class context;
 
+/// A version of TLS; `none` where there is none yet.
 enum class version : std::uint8_t { none, tls_1_2, tls_1_3 };
 
 /// A certificate with those of its issuers, and its private key; each as PEM text.
@@ -89,6 +90,7 @@ struct common_options {
     std::function<void(std::string_view line)> key_log;
 };
 
+/// What a context for clients is made of: whom it trusts, and what it shows of itself.
 struct client_options : common_options {
     client_options() = default;  // No aggregate: see docs/guide/compilers.md.
 
@@ -101,6 +103,7 @@ struct client_options : common_options {
     std::size_t sessions_max = 256;
 };
 
+/// What a context for servers is made of: its certificates, and whom it lets in.
 struct server_options : common_options {
     server_options() = default;
 

@@ -30,6 +30,7 @@ namespace gyre::tls {
 /// It must not be destroyed while `work` runs.
 using offload = std::function<task<>(std::function<void()> work)>;
 
+/// The limits of time of a TLS stream, and where the steps of its handshake run.
 struct stream_options {
     stream_options() = default;  // No aggregate: see docs/guide/compilers.md.
 

@@ -41,6 +41,7 @@ struct proxy {
     std::optional<http::basic_credentials> credentials;
 };
 
+/// The bounds of a client: connections, times, redirects, sizes; and how it connects.
 struct client_options {
     client_options() = default;  // No aggregate: see docs/guide/compilers.md.
 
@@ -92,6 +93,7 @@ struct client_request {
     http::response_body body;
 };
 
+/// How many connections a client has made and used again, and how many requests it has sent once more.
 struct client_counters {
     std::uint64_t connections = 0;  ///< Made.
     std::uint64_t reused = 0;       ///< Requests on one that had served another.

@@ -49,6 +49,7 @@ struct identity_files {
 /// Cost:          as `read_identity`.
 [[nodiscard]] task<io_result<>> reload_from(tls::context of, std::vector<identity_files> from);
 
+/// When files that have changed are read, and who is told.
 struct reload_options {
     reload_options() = default;  // No aggregate: see docs/guide/compilers.md.
 

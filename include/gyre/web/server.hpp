@@ -48,6 +48,7 @@ enum class handshake_steps : std::uint8_t {
     on_loop      ///< For a loop that has nothing else to do, and worlds.
 };
 
+/// How `serve_http` serves: intake, limits of its connections, TLS, and what is told of failures.
 struct server_options {
     server_options() = default;  // No aggregate: see docs/guide/compilers.md.
 

@@ -19,6 +19,7 @@
 
 namespace gyre::web {
 
+/// How requests become names of files, and how those are served.
 struct static_options {
     static_options() = default;  // No aggregate: see docs/guide/compilers.md.
 

@@ -37,6 +37,7 @@
 
 namespace gyre::websocket {
 
+/// The bounds of a WebSocket: sizes of messages, silence, and the time that writes and a close may take.
 struct connection_options {
     connection_options() noexcept = default;
 

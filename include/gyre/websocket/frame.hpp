@@ -22,6 +22,7 @@ enum class role : std::uint8_t { client, server };
 /// What a message consists of.
 enum class message_kind : std::uint8_t { text = 1, binary = 2 };
 
+/// What a frame carries, as its four bits say.
 // RFC 6455, 5.2 and 11.8.
 enum class frame_opcode : std::uint8_t {
     continuation = 0,
@@ -45,6 +46,7 @@ inline constexpr std::size_t control_bytes_max = 125;
 /// Most bytes in front of a payload.
 inline constexpr std::size_t frame_header_bytes_max = 14;
 
+/// What stands in front of a payload.
 struct frame_header {
     frame_opcode code = frame_opcode::binary;
     bool final = true;        ///< FIN: the message ends with this frame.

@@ -31,6 +31,7 @@ enum class slow_member : std::uint8_t {
     disconnect  ///< The member has to leave: its `serve` ends with `errc::limit_exceeded`.
 };
 
+/// How many members a hub has, and what one of them may cost.
 struct hub_options {
     hub_options() noexcept = default;
 
