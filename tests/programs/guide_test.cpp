@@ -16,7 +16,6 @@
 #include <array>
 #include <csignal>
 #include <filesystem>
-#include <regex>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -116,14 +115,18 @@ std::string answers_in(std::string output) {
 // What a dump tells whichever compiler has made the names of functions: names that were given, what is
 // waited for, and the lines of the program itself, those of gyre without their number.
 std::string essence_of(const std::string& dump) {
-    static const std::regex coroutine{R"(^( *)("[^"]*" )?.* at (?:.*/)?([^/: ]+):(\d+), \d+ ms$)"};
     std::string essence;
     std::istringstream lines{dump};
     for (std::string line; std::getline(lines, line);) {
-        std::smatch part;
-        if (std::regex_match(line, part, coroutine)) {
-            line = part.str(1) + part.str(2) + part.str(3);
-            if (part.str(3) == "stuck.cpp") line += ':' + part.str(4);
+        const std::size_t at = line.rfind(" at ");
+        const std::size_t begin = line.find_first_not_of(' ');
+        if (at != std::string::npos && line.ends_with(" ms")) {
+            const std::string place = line.substr(at + 4, line.rfind(", ") - at - 4);
+            std::string file = place.substr(place.rfind('/') + 1);
+            if (!file.starts_with("stuck.cpp:")) file.resize(file.find(':'));
+            const bool is_named = line[begin] == '"';
+            line.resize(is_named ? line.find('"', begin + 1) + 1 : begin);
+            line += file;
         }
         essence += line + '\n';
     }
