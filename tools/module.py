@@ -1,0 +1,109 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSL-1.0
+"""modules/*.cppm, which export what the reference lists: `gyre` the core, `gyre.http` that component.
+
+A module includes the public headers and exports their names; it declares nothing of its own. Operators at
+namespace scope are exported, too. No module has the adapter to Asio, whose headers it would compile in.
+
+    tools/module.py [--root DIR] [--fix]            compare, and print the counts; --fix writes the modules
+"""
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+from reference import NAMESPACE, Name, public_names
+
+FOLDER = "modules"
+CORE = ("base", "coro", "sync", "runtime", "stream", "io")
+COMPONENTS = ("interop", "tls", "http", "http2", "websocket", "web", "test")
+NOT_IN_MODULES = "interop/asio"
+OPERATOR = re.compile(r"^\S.*?\b(operator *[^\w\s(]+)\(")
+# A program that waits without a header of its own needs these: its compiler looks them up by name.
+OF_STD = ("coroutine_handle", "coroutine_traits", "suspend_always", "suspend_never")
+
+
+def operators_of(text: str) -> list[tuple[str, str]]:
+    """Namespace and name of each operator that is no member."""
+    found: list[tuple[str, str]] = []
+    namespaces: list[str] = []
+    for line in text.split("\n"):
+        if (match := NAMESPACE.match(line)) is not None:
+            namespaces.append(match[1])
+        elif line.startswith("}  // namespace"):
+            namespaces.pop()
+        elif namespaces and not line.startswith("//") and (match := OPERATOR.match(line)) is not None:
+            found.append(("::".join(namespaces), match[1]))
+    return found
+
+
+def module_text(module: str, headers: list[str], exported: dict[str, dict[str, None]]) -> str:
+    lines = ["// SPDX-License-Identifier: BSL-1.0", "//",
+             "// Written by tools/module.py --fix: what the reference lists.", "module;"]
+    lines += [f"#include <gyre/{header}.hpp>" for header in headers]
+    lines += ["", f"export module {module};"]
+    if module != "gyre":
+        lines.append("import gyre;")
+    for namespace, names in exported.items():
+        lines += ["", f"export namespace {namespace} {{", *(f"using {namespace}::{name};" for name in names),
+                  f"}}  // namespace {namespace}"]
+    return "\n".join(lines) + "\n"
+
+
+def module_of(module: str, own: list[Name], root: Path) -> str:
+    exported: dict[str, dict[str, None]] = {"std": dict.fromkeys(OF_STD)} if module == "gyre" else {}
+    headers = list(dict.fromkeys(name.header for name in own))
+    for name in own:
+        exported.setdefault(name.namespace, {})[name.name] = None
+    for header in headers:
+        text = (root / f"include/gyre/{header}.hpp").read_text(encoding="utf-8")
+        for namespace, name in operators_of(text):
+            exported.setdefault(namespace, {})[name] = None
+    return module_text(module, headers, exported)
+
+
+def modules_of(root: Path) -> tuple[dict[str, str], int, list[str]]:
+    """Text by file name, how many names they export, and what the reader of headers complains of."""
+    names, findings = public_names(root)
+    names = [name for name in names if not name.header.startswith(NOT_IN_MODULES)]
+    files: dict[str, str] = {}
+    for module, layers in {"gyre": CORE, **{f"gyre.{each}": (each,) for each in COMPONENTS}}.items():
+        own = [name for name in names if name.layer in layers]
+        if own:
+            files[f"{module}.cppm"] = module_of(module, own, root)
+    return files, len(names), findings
+
+
+def check(root: Path, fix: bool) -> tuple[list[str], int, int]:
+    files, exported, findings = modules_of(root)
+    folder = root / FOLDER
+    there = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.cppm")}
+    for name in sorted(files.keys() | there.keys()):
+        if there.get(name) == files.get(name):
+            continue
+        if not fix:
+            findings.append(f"{FOLDER}/{name}: not what the reference lists; --fix writes it")
+        elif name in files:
+            folder.mkdir(exist_ok=True)
+            (folder / name).write_text(files[name], encoding="utf-8")
+        else:
+            (folder / name).unlink()
+    return findings, len(files), exported
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description="Compares the modules with the public headers.")
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent, metavar="DIR")
+    parser.add_argument("--fix", action="store_true", help="write the modules")
+    options = parser.parse_args(arguments)
+
+    findings, modules, exported = check(options.root, options.fix)
+    for finding in findings:
+        print(finding)
+    print(f"modules: {modules} with {exported} names; {len(findings)} findings")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
