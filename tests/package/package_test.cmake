@@ -2,12 +2,14 @@
 #
 # Installs the project to a prefix of its own, then builds and runs the stranger's programs against it: by the
 # compiler of the package and, if OTHER_COMPILER names one, by that, and with objects of both in one program.
-# COMPONENTS, separated by commas, are those that this build has beside the core.
+# COMPONENTS, separated by commas, are those that this build has beside the core; SHARED tells whether it has
+# shared libraries, too.
 string(REPLACE "," ";" components "${COMPONENTS}")
 set(says_tls "record of type 22, no TLS\n")
 set(says_http "200: hello, stranger\n")
 set(says_http2 "200: hello, stranger\n200: hello, neighbour\n")
 set(says_websocket "1000 back, closed\n")
+set(says_shared "64 bytes held, 0 left, a loop runs\n")
 set(says_web "200: hello from /there\n")
 
 function(run)
@@ -60,6 +62,41 @@ if(OTHER_COMPILER)
 else()
     check_stranger(own ${own} ${all})
     check_components(own)
+endif()
+
+# The shared library, by one compiler; a program of the other one, which hides what it can; and an object of
+# the first in it. Then the same by pkg-config, and a program without exceptions, which must not link.
+if(SHARED AND OTHER_COMPILER)
+    check_stranger(shared ${other} -DCMAKE_CXX_FLAGS=-fvisibility=hidden -DCOMPONENTS=shared
+        -DNEIGHBOUR=${WORK_DIR}/own/libneighbour.a)
+    set(components shared)
+    check_components(shared)
+
+    file(GLOB_RECURSE library ${WORK_DIR}/prefix/libgyre.so)
+    run(nm -DC --defined-only ${library})
+    string(REGEX MATCHALL "[^\n]+" symbols "${said}")
+    list(LENGTH symbols count)
+    list(FILTER symbols EXCLUDE REGEX "^[0-9a-f]+ . (gyre::|[a-zA-Z ]* for gyre::)")
+    if(symbols OR count LESS 100)
+        message(FATAL_ERROR "of ${count} symbols, libgyre.so exports these for others: ${symbols}")
+    endif()
+
+    get_filename_component(libraries ${library} DIRECTORY)
+    set(ENV{PKG_CONFIG_PATH} ${libraries}/pkgconfig)
+    run(pkg-config --cflags --libs gyre)
+    separate_arguments(found UNIX_COMMAND "${said}")
+    set(by_hand ${OTHER_COMPILER} -std=c++20 ${CMAKE_CURRENT_LIST_DIR}/with_shared.cpp -o ${WORK_DIR}/by_hand
+        -Wl,-rpath,${libraries} ${found})
+    run(${by_hand})
+    run(${WORK_DIR}/by_hand)
+    if(NOT said STREQUAL says_shared)
+        message(FATAL_ERROR "by pkg-config: the program says '${said}'")
+    endif()
+    execute_process(COMMAND ${by_hand} -fno-exceptions
+        RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE said)
+    if(result EQUAL 0 OR NOT said MATCHES "built_without_exceptions")
+        message(FATAL_ERROR "a program without exceptions links with libgyre.so: ${said}")
+    endif()
 endif()
 
 # A component that there is not is missed when it is asked for, not when it is linked.

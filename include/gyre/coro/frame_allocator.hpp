@@ -102,7 +102,7 @@ private:
     [[nodiscard]] static void* allocate_from_central_cache(std::size_t size) noexcept;
     static void release_to_central_cache(void* memory, std::size_t size) noexcept;
 
-    static thread_local constinit frame_cache here_;
+    [[gnu::visibility("default")]] static thread_local constinit frame_cache here_;
 
     std::array<free_list, size_classes> free_lists_{};
     std::size_t bytes_held_ = 0;

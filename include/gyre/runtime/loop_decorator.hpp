@@ -49,7 +49,8 @@ protected:
     ~loop_decorator() = default;
 
 private:
-    static inline constinit std::atomic<loop_decorator*> current = nullptr;
+    [[gnu::visibility("default")]] static inline constinit std::atomic<loop_decorator*> current =
+        nullptr;
 };
 
 }  // namespace gyre

@@ -57,7 +57,8 @@ private:
     work_queue ready_;
     bool* destroyed_ = nullptr;           // While it runs: where it is to say so.
     std::atomic<work*> inbox_ = nullptr;  // Newest first; null while nothing is posted below.
-    static inline work busy{nullptr};     // Ends the list while the strand runs: see post.
+    // Ends the list while the strand runs: see post.
+    [[gnu::visibility("default")]] static inline work busy{nullptr};
 };
 
 /// Runs a task on another executor of the same loop; made by `on`.
