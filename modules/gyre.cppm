@@ -12,6 +12,7 @@ module;
 #include <gyre/coro/environment.hpp>
 #include <gyre/coro/executor.hpp>
 #include <gyre/coro/frame_allocator.hpp>
+#include <gyre/coro/frame_memory.hpp>
 #include <gyre/coro/launch.hpp>
 #include <gyre/coro/stop.hpp>
 #include <gyre/coro/task.hpp>
@@ -162,6 +163,7 @@ using gyre::post_target;
 using gyre::executor;
 using gyre::executor_ref;
 using gyre::frame_cache;
+using gyre::frame_resource;
 using gyre::task_outcome;
 using gyre::kept_outcome;
 using gyre::or_terminate;

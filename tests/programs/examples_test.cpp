@@ -57,6 +57,10 @@ TEST_CASE("hello_timer counts down and greets") {
     check_output(GYRE_HELLO_TIMER, GYRE_EXAMPLES "/hello_timer.expected");
 }
 
+TEST_CASE("request_arena: a request's frame and words are in one buffer, with no heap behind it") {
+    check_output(GYRE_REQUEST_ARENA, GYRE_EXAMPLES "/request_arena.expected");
+}
+
 TEST_CASE("first_tasks: results come one after the other, together, wrong and too late") {
     check_output(GYRE_FIRST_TASKS, GYRE_EXAMPLES "/guide/first_tasks.expected");
 }

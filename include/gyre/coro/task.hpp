@@ -4,11 +4,13 @@
 //
 // A task is lazy: nothing happens until it is awaited, spawned into a group, or launched. It runs on
 // the executor of its awaiter, control passes to it and back by symmetric transfer, and its
-// frame comes from the thread's frame cache. task_node.hpp is the part it shares with generators.
+// frame comes from the thread's frame cache, or from where its first parameters say (frame_memory.hpp).
+// task_node.hpp is the part it shares with generators.
 #pragma once
 
 #include <gyre/base/check.hpp>
 #include <gyre/base/exception.hpp>
+#include <gyre/coro/frame_memory.hpp>
 #include <gyre/coro/resume.hpp>
 #include <gyre/coro/task_node.hpp>
 
@@ -154,3 +156,22 @@ static_assert(awaitable<task<int>> && awaitable<task<>>);
 
 template <class Result>
 struct std::tuple_size<gyre::task<Result>> : gyre::bound_before_awaited<gyre::task<Result>> {};
+
+// Frames from a resource. A task knows its coroutine by the promise that this one is derived from.
+namespace gyre {
+
+template <class Result, class Pointer>
+struct resource_frame_traits {
+    using promise_type = frame_in_resource<typename task<Result>::promise_type, Pointer>;
+    static_assert(sizeof(promise_type) == sizeof(typename task<Result>::promise_type) &&
+                  alignof(promise_type) == alignof(typename task<Result>::promise_type));
+};
+
+}  // namespace gyre
+
+template <class Result, class Pointer, class... Rest>
+struct std::coroutine_traits<gyre::task<Result>, std::allocator_arg_t, Pointer, Rest...>
+    : gyre::resource_frame_traits<Result, Pointer> {};
+template <class Result, class Object, class Pointer, class... Rest>
+struct std::coroutine_traits<gyre::task<Result>, Object, std::allocator_arg_t, Pointer, Rest...>
+    : gyre::resource_frame_traits<Result, Pointer> {};
