@@ -78,8 +78,8 @@ struct market {
     return is_collecting(in.phase) ? has_collar(in.terms) : is_protected(in.terms);
 }
 
-/// Of an order at the market of this side that arrives now: what it would meet first, or settlement, bounds
-/// it; in an auction the price of the auction does, and that is within the collar. It `is_protected`.
+/// Of an order at the market of this side that comes now: what it would meet first, or settlement, bounds it;
+/// in an auction its price, within the collar unless what names it is of an earlier one. It `is_protected`.
 [[nodiscard]] inline priced price_at_market(const market& in, order_side side) noexcept {
     if (is_collecting(in.phase)) return {market_price(side), collar_limit(in.terms, side)};
     const ladder& others = in.book.of(opposite(side));

@@ -181,6 +181,26 @@ TEST_CASE("orders at the market alone trade at the reference price") {
           auction_price{100, 5, 3, sell});
 }
 
+TEST_CASE("orders at the market alone trade at a reference price that is beyond the collar") {
+    call_auction it{std::vector<waiting>{}, 50};
+    it.fixture().tell(set_phase{future, market_phase::continuous});
+    it.fixture().enter(1, sell, 1, 103);
+    it.fixture().enter(2, buy, 1, 103);
+    it.fixture().tell(set_phase{future, market_phase::pre_open});
+    it.fixture().tell(set_settlement_price{future, 200});
+    for (const auto& [account, side] :
+         {std::pair{std::uint16_t{1}, buy}, std::pair{std::uint16_t{2}, sell}}) {
+        enter_order order = it.fixture().limit_order(account, side, 5, market_price(side));
+        order.type = order_type::market;
+        it.fixture().tell(order);
+        REQUIRE(it.fixture().refusal() == reject_reason::none);
+    }
+    CHECK(it.price() == auction_price{103, 5, 0, buy});
+
+    it.fixture().enter(2, sell, 1, 180);  // A limit that the collar allows names a price.
+    CHECK(it.price() == auction_price{180, 5, 1, sell});
+}
+
 TEST_CASE("the reference price is that of the last trade of the day, if there is one") {
     call_auction it{std::vector<waiting>{}};
     it.fixture().tell(set_phase{future, market_phase::continuous});
