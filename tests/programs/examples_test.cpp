@@ -46,6 +46,23 @@ void enters(person& who, const std::string& name) {
     CHECK(who.hears() == name + " has come");
 }
 
+struct contender {
+    std::string name;
+    std::string path;
+    std::vector<program::variable> variables;
+};
+
+// An example on every backend, and the same on Boost.Asio if that is built: docs/guide/beside_asio.md.
+std::vector<contender> and_on_asio(const std::string& ours, const std::string& theirs) {
+    std::vector<contender> all;
+    for (const backend_choice backend : backends_under_test()) {
+        const std::string name = describe(backend);
+        all.push_back({name, ours, {{"GYRE_BACKEND", name}}});
+    }
+    if (!theirs.empty()) all.push_back({"on Asio", theirs, {}});
+    return all;
+}
+
 void ends_well(program& server) {
     server.send(SIGTERM);
     CHECK(server.wait() == 0);
@@ -152,13 +169,11 @@ TEST_CASE(
 TEST_CASE("port_forwarder carries both directions whole, and the end of each") {
     std::string input;
     for (int line = 0; line < 50'000; ++line) input += std::to_string(line) + '\n';
-    for (const backend_choice backend : backends_under_test()) {
-        const std::string name = describe(backend);
-        CAPTURE(name);
+    for (const contender& each : and_on_asio(GYRE_PORT_FORWARDER, GYRE_PROXY_ASIO)) {
+        CAPTURE(each.name);
         program server{GYRE_ECHO_SERVER, {"127.0.0.1:0"}};
-        program forwarder{GYRE_PORT_FORWARDER,
-                          {"127.0.0.1:0", server.listening_on().to_string()},
-                          {{"GYRE_BACKEND", name}}};
+        program forwarder{
+            each.path, {"127.0.0.1:0", server.listening_on().to_string()}, each.variables};
 
         program client{GYRE_TCP_CLIENT, {forwarder.listening_on().to_string()}, {}, input};
         const std::string answer = client.rest_of_output();
@@ -177,21 +192,42 @@ TEST_CASE("port_forwarder closes a connection whose target refuses, and says how
         unused = server.listening_on().to_string();
         ends_well(server);
     }
-    program forwarder{GYRE_PORT_FORWARDER, {"127.0.0.1:0", unused}};
-    program nonsense{GYRE_PORT_FORWARDER, {"127.0.0.1:0"}};
-    person client{forwarder.listening_on()};
+    for (const contender& each : and_on_asio(GYRE_PORT_FORWARDER, GYRE_PROXY_ASIO)) {
+        CAPTURE(each.name);
+        program forwarder{each.path, {"127.0.0.1:0", unused}, each.variables};
+        program nonsense{each.path, {"127.0.0.1:0"}};
+        person client{forwarder.listening_on()};
+        const std::string name = std::filesystem::path{each.path}.filename();
 
-    CHECK(client.sees_the_end());
-    CHECK(nonsense.rest_of_output() == "usage: port_forwarder ADDRESS:PORT TARGET_ADDRESS:PORT\n");
-    CHECK(nonsense.wait() == 2);
-    ends_well(forwarder);
+        CHECK(client.sees_the_end());
+        CHECK(nonsense.rest_of_output() ==
+              "usage: " + name + " ADDRESS:PORT TARGET_ADDRESS:PORT\n");
+        CHECK(nonsense.wait() == 2);
+        ends_well(forwarder);
+    }
+}
+
+TEST_CASE("port_forwarder ends what is left when the grace is over") {
+    for (const contender& each : and_on_asio(GYRE_PORT_FORWARDER, GYRE_PROXY_ASIO)) {
+        CAPTURE(each.name);
+        program server{GYRE_ECHO_SERVER, {"127.0.0.1:0"}};
+        program forwarder{
+            each.path, {"127.0.0.1:0", server.listening_on().to_string()}, each.variables};
+        person client{forwarder.listening_on()};
+        client.says("hello\n");
+        CHECK(client.hears() == "hello");
+
+        forwarder.send(SIGTERM);
+        CHECK(client.sees_the_end());
+        CHECK(forwarder.wait() == 0);
+        ends_well(server);
+    }
 }
 
 TEST_CASE("in the chat each line reaches all members, who hear as well who comes and goes") {
-    for (const backend_choice backend : backends_under_test()) {
-        const std::string name = describe(backend);
-        CAPTURE(name);
-        program server{GYRE_CHAT_SERVER, {"127.0.0.1:0"}, {{"GYRE_BACKEND", name}}};
+    for (const contender& each : and_on_asio(GYRE_CHAT_SERVER, GYRE_CHAT_ASIO)) {
+        CAPTURE(each.name);
+        program server{each.path, {"127.0.0.1:0"}, each.variables};
         const endpoint where = server.listening_on();
         person ann{where};
         enters(ann, "ann");
@@ -204,9 +240,9 @@ TEST_CASE("in the chat each line reaches all members, who hear as well who comes
             CHECK(ann.hears() == "ann: hello bob");
             CHECK(bob.hears() == "ann: hello bob");
             ann.says("ere?\n\nyes?\n");
-            for (person* each : {&ann, &bob}) {
-                CHECK(each->hears() == "ann: are you there?");
-                CHECK(each->hears() == "ann: yes?");
+            for (person* member : {&ann, &bob}) {
+                CHECK(member->hears() == "ann: are you there?");
+                CHECK(member->hears() == "ann: yes?");
             }
             bob.says("beep \x1b[2J\a\n");
             CHECK(ann.hears() == "bob: beep ?[2J?");
@@ -242,50 +278,55 @@ TEST_CASE("counting_pool counts words over all its connections, whichever loop h
 }
 
 TEST_CASE("in the chat a name must be a name, and not in use") {
-    program server{GYRE_CHAT_SERVER, {"127.0.0.1:0"}};
-    const endpoint where = server.listening_on();
-    person ann{where};
-    enters(ann, "ann");
-    person other{where};
+    for (const contender& each : and_on_asio(GYRE_CHAT_SERVER, GYRE_CHAT_ASIO)) {
+        CAPTURE(each.name);
+        program server{each.path, {"127.0.0.1:0"}, each.variables};
+        const endpoint where = server.listening_on();
+        person ann{where};
+        enters(ann, "ann");
+        person other{where};
 
-    CHECK(other.hears() == "your name?");
-    for (const char* wrong : {"\n", "two words\n", "seventeenletters7\n", "\x1b[0m\n"}) {
-        other.says(wrong);
-        CHECK(other.hears() == "up to 16 letters and digits, please");
+        CHECK(other.hears() == "your name?");
+        for (const char* wrong : {"\n", "two words\n", "seventeenletters7\n", "\x1b[0m\n"}) {
+            other.says(wrong);
+            CHECK(other.hears() == "up to 16 letters and digits, please");
+        }
+        other.says("ann\n");
+        CHECK(other.hears() == "taken; another, please");
+        other.says("ann2\n");
+        CHECK(other.hears() == "ann2 has come");
+        ann.leaves();
+        other.leaves();
+        ends_well(server);
     }
-    other.says("ann\n");
-    CHECK(other.hears() == "taken; another, please");
-    other.says("ann2\n");
-    CHECK(other.hears() == "ann2 has come");
-    ann.leaves();
-    other.leaves();
-    ends_well(server);
 }
 
 TEST_CASE("in the chat a line that is too long ends its author's visit, and no other") {
-    program server{GYRE_CHAT_SERVER, {"127.0.0.1:0"}};
-    const endpoint where = server.listening_on();
-    person ann{where};
-    enters(ann, "ann");
-    person bob{where};
-    enters(bob, "bob");
-    CHECK(ann.hears() == "bob has come");
+    for (const contender& each : and_on_asio(GYRE_CHAT_SERVER, GYRE_CHAT_ASIO)) {
+        CAPTURE(each.name);
+        program server{each.path, {"127.0.0.1:0"}, each.variables};
+        const endpoint where = server.listening_on();
+        person ann{where};
+        enters(ann, "ann");
+        person bob{where};
+        enters(bob, "bob");
+        CHECK(ann.hears() == "bob has come");
 
-    bob.says(std::string(2000, 'x'));
+        bob.says(std::string(2000, 'x'));
 
-    CHECK(bob.hears() == "* that line was too long: goodbye");
-    CHECK(bob.sees_the_end());
-    CHECK(ann.hears() == "bob has gone");
-    ann.leaves();
-    bob.leaves();
-    ends_well(server);
+        CHECK(bob.hears() == "* that line was too long: goodbye");
+        CHECK(bob.sees_the_end());
+        CHECK(ann.hears() == "bob has gone");
+        ann.leaves();
+        bob.leaves();
+        ends_well(server);
+    }
 }
 
 TEST_CASE("in the chat a member who does not read is disconnected, and the others go on") {
-    for (const backend_choice backend : backends_under_test()) {
-        const std::string name = describe(backend);
-        CAPTURE(name);
-        program server{GYRE_CHAT_SERVER, {"127.0.0.1:0"}, {{"GYRE_BACKEND", name}}};
+    for (const contender& each : and_on_asio(GYRE_CHAT_SERVER, GYRE_CHAT_ASIO)) {
+        CAPTURE(each.name);
+        program server{each.path, {"127.0.0.1:0"}, each.variables};
         const endpoint where = server.listening_on();
         person ann{where};
         enters(ann, "ann");
