@@ -4,7 +4,8 @@
 
 Names are the parts that tools/inventory.py finds in include/gyre, and constants with a contract, without what
 table [gyre] of tools/inventory_exceptions.toml excuses. A sentence is the first of the comment with three
-slashes above a declaration, or of a comment beside it. Checked is that
+slashes above a declaration, or of a comment beside it. A class that is called `*_options` is followed by its
+members, as they are declared. Checked is that
 
 - each name has a sentence;
 - the page is what would be written.
@@ -17,7 +18,7 @@ import fnmatch
 import re
 import sys
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from inventory import CLASS, FUNCTION, NOISE, Declarations
@@ -47,6 +48,10 @@ KINDS = {"class": "class", "struct": "class", "enum class": "enumeration", "conc
 LABEL = re.compile(r"@\w|(?:Errors|Cancellation|Threads|Cost)(?:, \w+)*: ")
 BESIDE = re.compile(r"[^/]//+<? *(.+)$")
 # A full stop ends a sentence where a capital letter, a name in code or nothing follows.
+OPTIONS = re.compile(r"(?:class|struct) (\w*_options)\b[^;]*\{$")
+# Of a class that has functions, too: type, name, and what it is before anything is set.
+OPTION = re.compile(r"(?!static|explicit|using|friend|\[\[|template|.*= default;)"
+                    r"[\w:<>(),*& ]+ \w+(?: = [^;]+|\{[^;]*\})?;$")
 SENTENCE = re.compile(r"(.+?(?<!e\.g)(?<!i\.e)[.?!])(?= +[A-Z`(\"]|$)")
 HEADING = """\
 # Reference
@@ -55,7 +60,8 @@ HEADING = """\
 
 Each public name with the first sentence of its contract, below its header and what that is for. The header
 has the rest: errors, cancellation, threads, cost. `#include <gyre/gyre.hpp>` brings the headers of the core;
-all names are in namespace `gyre`.
+all names are in namespace `gyre`. An option is a member of the class above it, with its value where it is
+not set.
 
 The [guide](guide/README.md) tells what to use when, the [inventory](inventory.md) what Asio, Corosio and
 tokio call it, [versions](VERSIONING.md) what is promised of these names.
@@ -70,6 +76,7 @@ class Name:
     namespace: str
     sentence: str
     caption: str  # Of the header.
+    options: list[tuple[str, str]] = field(default_factory=list)  # Declaration and sentence.
 
     @property
     def layer(self) -> str:
@@ -117,6 +124,33 @@ def kind_of(plain: str) -> str:
     return "constant" if CONSTANT.match(plain) else "function"
 
 
+def options_of(text: str) -> dict[str, list[tuple[str, str]]]:
+    """Of each class of options its members: how they are declared, and what is said of them."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    options: list[tuple[str, str]] | None = None
+    comment: list[str] = []
+    code = beside = ""
+    for line in text.split("\n"):
+        words = line.strip()
+        if (match := OPTIONS.match(line)) is not None:
+            options, comment = found.setdefault(match[1], []), []
+        elif line.startswith("}"):
+            options = None
+        elif options is None or words.startswith("//"):
+            comment = [*comment, words.removeprefix("///")] if words.startswith("///") else []
+        elif not code and (not words or line[4] in " }"):  # Between members, or within a function.
+            comment = []
+        else:
+            plain, _, said = words.partition("  //")
+            code = f"{code} {plain}".strip()
+            beside = f"{beside} {said.lstrip('/<').strip()}".strip()
+            if code.endswith(("{", "}", ";")):
+                if OPTION.match(code):
+                    options.append((code.removesuffix(";"), first_sentence(comment or [beside])))
+                comment, code, beside = [], "", ""
+    return found
+
+
 def read(header: str, text: str) -> list[Name]:
     """What a header declares in namespaces, in its order; of one name, the first that has a sentence."""
     found: dict[str, Name] = {}
@@ -147,6 +181,9 @@ def read(header: str, text: str) -> list[Name]:
                     found[name].sentence = said
         if line and not line.startswith("//"):  # A clause of a standard may stand between.
             comment = []
+    for name, options in options_of(text).items():
+        if name in found:
+            found[name].options = options
     return list(found.values())
 
 
@@ -185,6 +222,7 @@ def page_of(names: list[Name]) -> str:
                 link = f"[{header}.hpp](../include/gyre/{header}.hpp)"
                 lines.append(f"| **{link}** | | {in_cell(name.caption)} |")
             lines.append(f"| `{name.qualified}` | {name.kind} | {in_cell(name.sentence)} |")
+            lines += [f"| {in_cell(f'`{code}`')} | option | {in_cell(said)} |" for code, said in name.options]
         lines.append("")
     return "\n".join(lines)
 

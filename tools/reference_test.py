@@ -93,3 +93,36 @@ def test_a_function_is_read_through_the_clause_that_it_is_from(project):
     names, _ = reference.public_names(project(header))
     assert ("read_all", "Reads all of `it | them`, as a `vector<int>`.") in [
         (each.name, each.sentence) for each in names]
+
+
+def test_options_are_listed_with_what_they_are_unless_they_are_set():
+    found = reference.options_of("""\
+struct copy_options {
+    copy_options() noexcept = default;
+    explicit copy_options(int many) : most{many} {}
+
+    /// Bytes at once.
+    /// More words, about time.
+    std::size_t most =
+        std::size_t{1} << 20;
+    duration silence{};  ///< Then it ends. And no later.
+    std::function<void(int)> told;
+    [[nodiscard]] static copy_options small() {
+        copy_options it;
+        it.most = 1;
+        return it;
+    }
+    static constexpr int floor = 1;
+    bool last = false;  ///< The last.
+};
+
+struct other {
+    int none = 0;
+};
+""")
+    assert found == {"copy_options": [
+        ("std::size_t most = std::size_t{1} << 20", "Bytes at once."),
+        ("duration silence{}", "Then it ends."),
+        ("std::function<void(int)> told", ""),
+        ("bool last = false", "The last."),
+    ]}
