@@ -151,8 +151,10 @@ public:
             co_await bobs_.exchange_packets(2);
             co_await amend_and_quote();
             co_await ask_in_vain();
-            co_await listener_.ask(1 + 4 * std::uint64_t{done});  // Told and kept.
+            // Told, and kept: a day of several rounds would leave its first messages behind.
+            co_await listener_.ask(1 + 4 * std::uint64_t{traded_ + done});
         }
+        traded_ += orders;
     }
     void end() {
         alices_.close();
@@ -208,6 +210,7 @@ private:
     counting_client<Wire> bobs_;
     asking_listener listener_;
     std::uint32_t alice_says_ = 0;
+    std::uint32_t traded_ = 0;  // Orders, in earlier rounds.
 };
 
 /// @tparam  Side        How a test gets contexts: see gyre_side.hpp.
@@ -239,7 +242,7 @@ struct allocation_law {
 
             CHECK(before > 0);
             CHECK(after == before);
-            CHECK(host.counts().commands > 20'000);
+            CHECK(host.counts().commands > 12'000);
             CHECK(host.counts().malformed > 200);
             CHECK(facility.feed().datagrams > 2'000);
             CHECK(facility.feed().answers > 200);
@@ -304,7 +307,7 @@ struct allocation_law {
 
             CHECK(before > 0);
             CHECK(after == before);
-            CHECK(access.counts().forwarded > 20'000);
+            CHECK(access.counts().forwarded > 12'000);
             CHECK(subscribers.counts().messages > 200);  // Each of the newest state, however busy.
             CHECK(distributor.counts().losses == 0);
         });
@@ -338,9 +341,9 @@ private:
         co_await count_there(clients, on, after);
         // A buffer grows once more when a thread was kept waiting and its backlog is the longest yet. That
         // ends; what allocates by the message does so each time.
-        for (int times = 0; times < 4 && before != after; ++times) {
+        for (int times = 0; times < 3 && before != after; ++times) {
             before = after;
-            co_await today.trade(10'000);
+            co_await today.trade(5'000);
             co_await count_there(clients, on, after);
         }
         today.end();
