@@ -119,6 +119,7 @@ bool own_orders::hear(const order_executed& it) {
 void own_orders::clear() noexcept {
     orders_.clear();
     untracked_ = 0;
+    whose_ = session_id::none;
 }
 
 const working_order* own_orders::find(client_sequence it, order_side side) const noexcept {

@@ -63,7 +63,7 @@ public:
     void belong_to(session_id whose) noexcept { whose_ = whose; }
     [[nodiscard]] session_id whose() const noexcept { return whose_; }
 
-    /// The life is over.
+    /// The life is over: the next one may give the user another session.
     void clear() noexcept;
 
     /// An order by the number with which it was entered; null if it is over, or none. Of a quote there may

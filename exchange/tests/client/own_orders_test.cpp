@@ -157,6 +157,17 @@ TEST_CASE("own orders: what names two sessions does not say whose the stream is"
     CHECK(orders.whose() == ours);
 }
 
+TEST_CASE("own orders: another life may give another session") {
+    own_orders orders{8};
+    orders.hear(rests(1, order_side::buy, 10));
+    orders.clear();
+    CHECK(orders.whose() == session_id::none);
+
+    orders.hear(rests(1, order_side::buy, 10, sister));
+    CHECK(orders.whose() == sister);
+    CHECK(orders.size() == 1);
+}
+
 TEST_CASE("own orders: beyond the bound they are counted and not kept") {
     own_orders orders{1};
 
