@@ -81,7 +81,9 @@ gyre::task<> trading_session::keep_fence(std::shared_ptr<trading_session> it) {
         const auto waited =
             co_await gyre::with_timeout(fence_again_after, it->fence_wanted_.wait());
         if (waited.error() == errc::canceled) break;
-        if (waited.error() == errc::timed_out && it->fence_ != 0) it->put_up_fence();
+        // While nothing is read, nothing can be heard of it.
+        if (waited.error() == errc::timed_out && it->fence_ != 0 && !it->paused_)
+            it->put_up_fence();
     }
     it->stop();
 }

@@ -407,6 +407,43 @@ TEST_CASE("exchange client: news that are not taken stop the reading, and none i
     });
 }
 
+TEST_CASE("exchange client: while news are not taken it asks for nothing") {
+    laws::hold([](laws::fixture& it) -> task<> {
+        {
+            exchange_client before = client_of(it, "alice");
+            static_cast<void>(co_await hear<caught_up>(before));
+            for (int each = 0; each < 100; ++each) {
+                REQUIRE(before.enter(buy(100, 1)).ok());
+                static_cast<void>(co_await hear<order_entered>(before));
+            }
+        }
+        const auto told = [&it] { return it.who(alice).stream().messages().next_sequence(); };
+        const std::uint64_t history = told();
+        exchange_client_options options = options_at(it.facility->order_entry(), "alice");
+        options.news_max = 8;
+        exchange_client a = client_of(it, options);
+        exchange_client b = client_of(it, "bob");
+        static_cast<void>(co_await hear<caught_up>(b));
+        // Whose answer comes behind those to all that `a` has asked.
+        const auto ask_behind = [&b]() -> task<> {
+            REQUIRE(b.enter(buy(100, 1)).ok());
+            static_cast<void>(co_await hear<order_entered>(b));
+        };
+        co_await until_not([&] { return told() == history; });  // The answer to its fence.
+        co_await ask_behind();
+        const std::uint64_t answered = told();
+        // A fence goes up again after 500 ms by the same loop's clock.
+        static_cast<void>(co_await gyre::sleep_for(std::chrono::milliseconds{600}));
+        co_await ask_behind();
+        CHECK(told() == answered);
+        CHECK_FALSE(a.trading());
+        const heard_by_then heard = co_await catch_up(a);
+        CHECK(heard.entered.size() == 100);
+        a.stop();
+        b.stop();
+    });
+}
+
 TEST_CASE("exchange client: commands without an answer are bounded") {
     laws::hold([](laws::fixture& it) -> task<> {
         relay between{it.on, it.facility->order_entry()};
