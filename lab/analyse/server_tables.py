@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
 #
-# The tables of the suites that look at whole programs: `echo`, `baseline`, `cost` and those of protocols.
+# The tables of the suites that look at whole programs: `echo`, `baseline`, `cost`, `programs` and those of
+# protocols.
 #
 # Their shapes are those of the tables that they reproduce: a block of figures for each echo server, a server
 # as per cent of a plain one, a line of costs for each program.
-"""From a run of `echo`, `baseline` or `cost` to tables, and to blocks of text as echo clients print them."""
+"""From a run of such a suite to tables, and to blocks of text as echo clients print them."""
 
 from __future__ import annotations
 
@@ -247,22 +248,52 @@ JUDGED = {
 }
 
 
-def _program(run: Run, contender: str) -> list[Cell]:
-    first, *others = [Cell(format_cell(run, "cost", case, metric, contender)) for _, case, metric in PROGRAM]
-    ours, theirs = (run.value("cost", "compile_time", "compile", each) for each in (contender, COMPILED))
+Columns = list[tuple[str, str, str]]
+
+
+def _program(run: Run, suite: str, columns: Columns, contender: str) -> list[Cell]:
+    first, *others = [Cell(format_cell(run, suite, case, metric, contender)) for _, case, metric in columns]
+    ours, theirs = (run.value(suite, *columns[0][1:], each) for each in (contender, COMPILED))
     return [first, Cell(f"{100 * ours / theirs:.0f}%" if ours and theirs else "-"), *others]
 
 
-def cost(run: Run) -> list[Table]:
-    """A matrix that nothing wins, as its columns have no common measure; then what is judged."""
-    lines = {each: _program(run, each) for each in run.contenders}
+def _matrix(run: Run, suite: str, title: str, columns: Columns) -> Table:
+    """Nothing wins it, as its columns have no common measure."""
+    lines = {each: _program(run, suite, columns, each) for each in run.contenders}
     rows = [Row(contender, cells) for contender, cells in lines.items()
             if any(cell.text != "-" for cell in cells)]
-    first, *others = [header for header, _, _ in PROGRAM]
-    matrix = Table("A minimal echo program: what it costs to compile and to run", "program",
-                   [first, f"of {COMPILED}", *others], rows, "")
-    return [matrix, *(table_of_cases(run, "cost", title, "Case", {case: case}, metric)
-                      for (case, metric), title in JUDGED.items())]
+    first, *others = [header for header, _, _ in columns]
+    return Table(title, "program", [first, f"of {COMPILED}", *others], rows, "")
+
+
+def cost(run: Run) -> list[Table]:
+    """What each costs; then what is judged."""
+    return [_matrix(run, "cost", "A minimal echo program: what it costs to compile and to run", PROGRAM),
+            *(table_of_cases(run, "cost", title, "Case", {case: case}, metric)
+              for (case, metric), title in JUDGED.items())]
+
+
+# ---- programs ----------------------------------------------------------------------------------
+
+WRITTEN_TWICE = {"proxy": ("TCP proxy", "request and its answer"),
+                 "chat": ("chat server", "line for one member")}
+
+
+def programs(run: Run) -> list[Table]:
+    """As docs/guide/beside_asio.md has them; then what is judged."""
+    def columns(program: str, operation: str) -> Columns:
+        source = f"{program}_source"
+        return [("compile, s", source, "compile"), ("object, KB", source, "object"),
+                ("lines of code", source, "lines"), (f"ns for a {operation}", f"{program}_run", "cpu")]
+
+    def judged(probe: str, metric: str, title: str) -> Table:
+        cases = {f"{program}_{probe}": name for program, (name, _) in WRITTEN_TWICE.items()}
+        return table_of_cases(run, "programs", f"{title} (less is better)", "Program", cases, metric)
+
+    return [*(_matrix(run, "programs", f"A {name}: what it costs to write, to compile and to run",
+                      columns(program, operation)) for program, (name, operation) in WRITTEN_TWICE.items()),
+            judged("source", "compile", "Compile time at -O2, processor seconds"),
+            judged("run", "cpu", "Processor time, ns per request or delivered line")]
 
 
 # ---- http_server, websocket, tls ---------------------------------------------------------------

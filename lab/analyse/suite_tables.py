@@ -114,6 +114,7 @@ TABLES: dict[str, list[tuple]] = {
         ("Processor time of both threads, ns each (less is better)", "Channel", CHANNELS, "cpu")],
 }
 OTHER_TABLES = {"echo": server_tables.echo, "baseline": server_tables.baseline, "cost": server_tables.cost,
+                "programs": server_tables.programs,
                 **{each: server_tables.protocol(each) for each in server_tables.PROTOCOL_CASES},
                 "exchange": exchange_tables.exchange, "exchange_end_to_end": exchange_tables.end_to_end,
                 "exchange_tuning": exchange_tables.tuning,

@@ -44,6 +44,8 @@ def format_value(value: float, unit: str) -> str:
         return _digits(value / 1000)
     if unit == "MB/s" and value >= 1000:
         return f"{value / 1000:.2f} GB"
+    if unit == "lines":
+        return f"{value:.0f}"
     return _digits(value)
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from measure.processes import Broken, Refused
 from measure.watched import Watched, connect, counting_option, run_echo_load
 
-UNITS = {"compile": "s", "compile_wall": "s", "text_and_data": "KiB", "file": "KiB",
+UNITS = {"compile": "s", "compile_wall": "s", "object": "KB", "text_and_data": "KiB", "file": "KiB",
          "per_connection": "B", "allocated_each": "B", "rss": "MiB", "rss_with_all": "MiB", "rss_busy": "MiB",
          "allocations": "1/op", "system_calls": "1/op"}
 ALLOCATION_COUNTER = "liblab_allocation_counter.so"
@@ -36,13 +36,13 @@ SOURCE = "/echo"  # The one translation unit that counts: servers/<library>/echo
 # --- what it costs to build ----------------------------------------------------------------------
 
 
-def compile_command(database: list[dict], program: str) -> tuple[list[str], str]:
+def compile_command(database: list[dict], program: str, source: str) -> tuple[list[str], str]:
     """The build's own, at -O2 whatever the build is, without an output; and the folder to run it in.
 
     By the program's folder of objects: one source may be in several programs, with other definitions.
     """
     found = next((each for each in database if f"/{program}.dir/" in each["command"]
-                  and SOURCE in each["file"]), None)
+                  and source in each["file"]), None)
     if found is None:
         raise Broken(f"the build does not compile {program}")
     words = shlex.split(found["command"])
@@ -52,11 +52,15 @@ def compile_command(database: list[dict], program: str) -> tuple[list[str], str]
     return [*words[:at], *words[at + 2:], "-O2"], found["directory"]
 
 
-def compile_time(program: Path) -> dict[str, float]:
-    """Without a cache."""
+def how_compiled(program: Path, source: str = SOURCE) -> tuple[list[str], str]:
     build = program.parent.parent
     database = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
-    command, folder = compile_command(database, program.name)
+    return compile_command(database, program.name, source)
+
+
+def compile_time(program: Path, source: str = SOURCE) -> dict[str, float]:
+    """Without a cache."""
+    command, folder = how_compiled(program, source)
     with tempfile.NamedTemporaryFile(suffix=".o") as output:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         began = time.monotonic()
@@ -64,10 +68,11 @@ def compile_time(program: Path) -> dict[str, float]:
                               env=os.environ | {"CCACHE_DISABLE": "1"})
         wall = time.monotonic() - began
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        size = Path(output.name).stat().st_size
     if done.returncode != 0:
         raise Broken(f"{program.name} does not compile: {done.stderr.strip()[:300]}")
     return {"compile": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-            "compile_wall": wall}
+            "compile_wall": wall, "object": size / 1000}
 
 
 def parse_size(text: str) -> int:

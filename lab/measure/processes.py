@@ -30,7 +30,9 @@ CONTROL, TWIN = " (control)", " (twin)"
 PEER_CASES = "*block_*"
 PROTOCOLS = ("http_server", "websocket", "tls")
 # Suites whose turns are played by a module of this package, and which.
-PLAYERS = {"baseline": "baseline", "cost": "cost"} | dict.fromkeys(PROTOCOLS, "protocols")
+PLAYERS = {"baseline": "baseline", "cost": "cost", "programs": "programs"} | dict.fromkeys(PROTOCOLS,
+                                                                                          "protocols")
+AS_USERS_START_THEM = ("programs",)  # Suites whose programs do not know that they are measured.
 
 
 class Broken(RuntimeError):

@@ -16,7 +16,15 @@ import json
 import time
 
 from measure import machine, slices, suites
-from measure.processes import PLAYERS, Broken, Build, Contender, Refused, run_once
+from measure.processes import (
+    AS_USERS_START_THEM,
+    PLAYERS,
+    Broken,
+    Build,
+    Contender,
+    Refused,
+    run_once,
+)
 from measure.slices import VALUE_MAX, with_control
 from measure.suites import Case
 from measure.watched import counting_option, identity, run_echo_load
@@ -80,7 +88,8 @@ class Turns:
         command, cores, folder = list(contender.command), machine.cores_for(case.threads), self._build.folder
         if case.suite in PLAYERS:
             player = importlib.import_module(f"measure.{PLAYERS[case.suite]}")
-            return identity(command) | player.play(record, folder, command, cores)
+            about = {} if case.suite in AS_USERS_START_THEM else identity(command)
+            return about | player.play(record, folder, command, cores)
         if case.suite == "echo":
             return run_echo_load(folder, case.record, command, cores, *counting_option(record))
         counting = counting_option(record)

@@ -49,7 +49,11 @@ WORK_NS = {"dispatch": 40, "throughput": 9000, "latency": 6000, "http": 6500, "t
 SHAPE = {"min": 0.6, "p25": 0.85, "p50": 0.95, "p75": 1.1, "p90": 1.3, "p95": 1.5, "p99": 2.4, "p99.9": 6.0,
          "p99.99": 17.0, "max": 60.0, "mean": 1.0, "std": 0.5}
 FACILITY = ("min", "p50", "p95", "p99", "p99.9", "p99.99", "max", "mean")
-COSTS = {"compile_time": {"compile": ("s", 2.0), "compile_wall": ("s", 2.1)},
+SOURCE = {"compile": ("s", 4.0), "compile_wall": ("s", 4.1), "object": ("KB", 150.0),
+          "lines": ("lines", 99.0)}
+COSTS = {"compile_time": {"compile": ("s", 2.0), "compile_wall": ("s", 2.1), "object": ("KB", 90.0)},
+         "proxy_source": SOURCE, "chat_source": SOURCE,
+         "proxy_run": {"cpu": ("ns/op", 6500.0)}, "chat_run": {"cpu": ("ns/op", 2000.0)},
          "program_size": {"text_and_data": ("KiB", 300.0), "file": ("KiB", 400.0)},
          "idle_connections": {"per_connection": ("B", 900.0), "rss": ("MiB", 5.0),
                               "rss_with_all": ("MiB", 20.0)},
@@ -78,6 +82,7 @@ def exchange_cases(suite: str) -> list[suites.Case]:
 OF_SUITE = {
     "echo": (*LIBRARIES, "gyre_uring_leases", "raw_epoll", "raw_uring", "raw_uring_multishot"),
     "baseline": (*BOTH, "raw_uring", "raw_epoll"), "cost": (*LIBRARIES, "gyre_uring_leases", "libuv"),
+    "programs": ("gyre_uring", "gyre_epoll", "asio_coroutine"),
     "files": ("gyre_uring", "gyre_epoll", "asio_coroutine_uring", "tokio", "raw_uring"),
     "channels": ("gyre_uring", "gyre_epoll", "gyre_uring_spin", "asio_coroutine", "tokio", "crossbeam"),
     "http_server": ("gyre_uring", "gyre_epoll", "beast", "go", "hyper", "nginx", "raw_uring", "raw_epoll"),
@@ -133,7 +138,7 @@ class Maker:
 
     def turn(self, case: suites.Case, name: str) -> dict:
         speed = self.speed(case, name) * self.around(0.01)
-        if case.suite == "cost":
+        if case.name in COSTS:
             found = {metric: (unit, "lower", value / speed)
                      for metric, (unit, value) in COSTS[case.name].items()}
         elif case.suite.startswith("exchange_market_data"):

@@ -25,7 +25,7 @@ def found_in(words: str, program: str = "lab_echo_gyre") -> tuple[list[str], str
               {"command": "no -o CMakeFiles/lab_echo_gyre.dir/y.o", "file": "/servers/main.cpp"}]
     wanted = {"command": words.replace("OUT", f"CMakeFiles/{program}.dir/x.o"), "file": "/gyre/echo.cpp"}
     database = [each | {"directory": "/build"} for each in [*others, wanted]]
-    return cost.compile_command(database, "lab_echo_gyre")
+    return cost.compile_command(database, "lab_echo_gyre", cost.SOURCE)
 
 
 @pytest.mark.parametrize("launcher", ["", "/usr/bin/ccache "])
@@ -47,11 +47,13 @@ def compiled(folder: Path, code: str) -> dict[str, float]:
 
 
 def test_what_a_compiler_spends_without_a_cache_is_its_own_and_its_children_s(tmp_path):
-    spin = ("import os, time; assert os.environ['CCACHE_DISABLE'] == '1'; "
+    spin = ("import os, sys, time; assert os.environ['CCACHE_DISABLE'] == '1'; "
+            "open(sys.argv[-1], 'w').write('o' * 3000); "
             "os.fork() or os._exit(any(time.process_time() > 0.2 for _ in iter(int, 1))); os.wait()")
     found = compiled(tmp_path, spin)
     assert 0.2 < found["compile"] < 5.0
     assert found["compile_wall"] >= 0.2
+    assert found["object"] == 3.0
 
 
 def test_a_source_that_does_not_compile_is_an_error_that_says_why(tmp_path):

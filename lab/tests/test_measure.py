@@ -13,7 +13,7 @@ import pytest
 import run
 from analyse.frame import load
 from conftest import FAKE, case_of, fake
-from measure import cost, processes, slices, suites, turns, watched
+from measure import cost, processes, programs, slices, suites, turns, watched
 from measure.journal import Journal, OtherConditions, Unusable, read
 from measure.processes import CONTROL, Broken, Build, Contender, Refused, SliceProcess, fingerprint
 
@@ -187,6 +187,14 @@ def test_a_turn_of_a_player_begins_with_what_the_program_is(monkeypatch, script,
     assert turns.Turns(mock.Mock(), "quick").take(program, replace(case_of(), suite="cost")) == report
     absent = replace(program, command=("/nowhere/at/all",))
     assert turns.Turns(mock.Mock(), "quick").take(absent, replace(case_of(), suite="cost"))["broken"]
+
+
+def test_programs_for_users_are_not_asked_what_they_are(monkeypatch):
+    monkeypatch.setattr(programs, "play", lambda *_: {"metrics": []})
+    program = replace(ASIO, mode="turns", suites=("programs",), command=("sh", "-c", "exit 3"))
+
+    report = turns.Turns(mock.Mock(), "quick").take(program, replace(case_of(), suite="programs"))
+    assert report == {"metrics": []}
 
 
 def test_clients_that_print_no_json_are_broken(monkeypatch):

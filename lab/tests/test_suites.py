@@ -32,6 +32,7 @@ def test_every_suite_and_as_many_cases_as_ever():
         "dispatch": 36, "throughput": 28, "latency": 12, "http": 10, "timers": 11, "churn": 7, "fan_out": 7,
         "files": 8, "channels": 12,
         "echo": 32, "baseline": 6, "http_server": 12, "websocket": 10, "tls": 7, "cost": 4,
+        "programs": 4,
         "exchange": 0, "exchange_end_to_end": 0, "exchange_tuning": 0,
         "exchange_end_to_end_tuning": 0, "exchange_jitter": 0, "exchange_market_data": 0,
         "exchange_market_data_tuning": 0}
