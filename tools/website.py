@@ -9,6 +9,7 @@ DIR/src, lets MkDocs make DIR/html of them, and checks the links of all pages th
 What is copied keeps its path, so links between documents stay as they are. What a document links to beside
 documents becomes a page as well: a source with its text, a folder with a list of what is in it. So each link
 that works in the repository works on the pages, and none leads to a place where the project is hosted.
+`--report FILE`: a report of the lab, as `./dev bench report RUN --html DIR` draws it, is a page of them, too.
 
 (It is not called site.py: Python has a module `site`.)
 """
@@ -31,9 +32,13 @@ BEGINNINGS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md",
               "lab/README.md", "exchange/README.md")
 FOLDERS = ("docs/", "exchange/docs/")  # All documents below are pages.
 EXAMPLES = "examples/"  # And all sources below.
+START = "README.md"
 FOUND_FIRST = "docs/guide/"  # Where it and another page have a word that is searched for.
 LISTED = ("examples", "docs/decisions")  # Folders that get a list though no document links to them.
 CONFIGURATION = "docs/site"
+REPORT = "docs/lab_report.html"  # Where the pages have a report of the lab, which is none of MkDocs'.
+WAY_BACK = {"</title>": '</title><link rel="icon" href="../assets/images/favicon.png">',
+            "<header>": '<header><p><a href="../index.html">gyre: documents</a></p>'}
 
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 CODE_SPAN = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
@@ -259,7 +264,25 @@ def folder_page(folder: str, pages: Pages) -> str:
     return "\n".join(lines) + "\n"
 
 
-def navigation(pages: Pages) -> list:
+def in_sections(pages: Pages, folder: str) -> list:
+    """The documents of a folder, below the headings below which its README has the first link to each."""
+    index = f"{folder}/README.md"
+    text = pages.documents.get(index, "")
+    headings = {number: match[2] for number, line, prose in lines_of(text)
+                if prose and (match := HEADING.match(line)) is not None and match[1] == "##"}
+    sections: dict[str, list[str]] = {"": [index] if text else []}
+    left = sorted(path for path in pages.documents if dirname(path) == folder and path != index)
+    for number, link in links_of(text):
+        target = "" if is_elsewhere(link) else pages.target_of(index, link)
+        if target in left:
+            left.remove(target)
+            above = max((each for each in headings if each < number), default=0)
+            sections.setdefault(headings.get(above, ""), []).append(target)
+    first = sections.pop("")
+    return [*first, *({heading: paths} for heading, paths in sections.items()), *left]
+
+
+def navigation(pages: Pages, with_report: bool) -> list:
     """The chapters. Their titles are those of the documents; what is not there is left out."""
     there = pages.all_pages()
 
@@ -267,26 +290,23 @@ def navigation(pages: Pages) -> list:
         documents = sorted(path for path in pages.documents if dirname(path) == folder)
         return list(dict.fromkeys([each for each in (*first, *documents) if each in there]))
 
-    index = "docs/guide/README.md"
-    order = [pages.target_of(index, link) for _, link in links_of(pages.documents.get(index, ""))
-             if not is_elsewhere(link)]
-    guide = tuple(each for each in order if dirname(each) == "docs/guide")
     examples = [{path.removeprefix(EXAMPLES): pages.page_of(path)}
                 for path in sorted(pages.sources) if path.startswith(EXAMPLES)]
     project = ("ARCHITECTURE.md", "CHANGELOG.md", "docs/VERSIONING.md", "SECURITY.md", "CONTRIBUTING.md",
                "docs/STYLE.md", "docs/TESTING.md", "tests/judges/README.md", "lab/README.md")
     chapters = {
-        "Guide": below("docs/guide", (index, *guide)),
+        "Guide": in_sections(pages, "docs/guide"),
         "Reference": [each for each in ("docs/reference.md", "docs/inventory.md") if each in there],
         "Examples": [*(["examples/index.md"] if "examples" in pages.folders else []), *examples],
         "Exchange": below("exchange/docs", ("exchange/README.md",)),
         "Decisions": below("docs/decisions", ("docs/decisions/index.md",)),
-        "Project": [each for each in project if each in there],
+        "Project": [*(each for each in project if each in there),
+                    *([{"The lab's last report": REPORT}] if with_report else [])],
     }
-    return [{"gyre": "README.md"}, *({name: entries} for name, entries in chapters.items() if entries)]
+    return [{"Start": START}, *({name: entries} for name, entries in chapters.items() if entries)]
 
 
-def stage(pages: Pages, build: Path) -> None:
+def stage(pages: Pages, build: Path, report: Path | None = None) -> None:
     """Writes all pages as Markdown to `build/src`, and the configuration beside them."""
     if (build / "src").exists():
         shutil.rmtree(build / "src")
@@ -294,6 +314,8 @@ def stage(pages: Pages, build: Path) -> None:
     for path in texts:
         if path.startswith(FOUND_FIRST):
             texts[path] = f"---\nsearch:\n  boost: 4\n---\n{texts[path]}"
+        elif path == START:
+            texts[path] = f"---\nhide: [navigation]\n---\n{texts[path]}"  # There is nothing beside it.
     for path in pages.sources:
         try:
             text = (pages.root / path).read_text(encoding="utf-8")
@@ -308,9 +330,14 @@ def stage(pages: Pages, build: Path) -> None:
         (build / "src" / path).parent.mkdir(parents=True, exist_ok=True)
         (build / "src" / path).write_text(text, encoding="utf-8")
     shutil.copy(pages.root / CONFIGURATION / "site.css", build / "src")
+    if report is not None:
+        text = report.read_text(encoding="utf-8")
+        for found, instead in WAY_BACK.items():
+            text = text.replace(found, instead, 1)
+        (build / "src" / REPORT).write_text(text, encoding="utf-8")
     configuration = {
         "INHERIT": os.path.relpath(pages.root / CONFIGURATION / "mkdocs.yml", build),
-        "docs_dir": "src", "site_dir": "html", "nav": navigation(pages),
+        "docs_dir": "src", "site_dir": "html", "nav": navigation(pages, report is not None),
     }
     # JSON is YAML.
     (build / "mkdocs.yml").write_text(json.dumps(configuration, indent=2) + "\n", encoding="utf-8")
@@ -389,8 +416,8 @@ def check_html(folder: Path) -> Report:
     return report
 
 
-def build_pages(pages: Pages, build: Path, mkdocs: str) -> list[str]:
-    stage(pages, build)
+def build_pages(pages: Pages, build: Path, mkdocs: str, report_of_lab: Path | None) -> list[str]:
+    stage(pages, build, report_of_lab)
     # It tells of its successor at length.
     ended = subprocess.run([mkdocs, "build", "--quiet", "--clean", "--config-file", build / "mkdocs.yml"],
                            env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
@@ -407,6 +434,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent, metavar="DIR")
     parser.add_argument("--build", type=Path, metavar="DIR", help="make the pages there")
     parser.add_argument("--mkdocs", default="mkdocs", metavar="PROGRAM")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="a report of the lab, in HTML")
     options = parser.parse_args(arguments)
 
     pages = find_pages(options.root)
@@ -414,7 +442,7 @@ def main(arguments: list[str]) -> int:
     links = sum(1 for text in pages.documents.values() for _ in links_of(text))
     print(f"documents: {len(pages.documents)} with {links} links; {len(findings)} findings")
     if options.build and not findings:
-        findings = build_pages(pages, options.build.resolve(), options.mkdocs)
+        findings = build_pages(pages, options.build.resolve(), options.mkdocs, options.report)
     for finding in findings:
         print(finding)
     return 1 if findings else 0

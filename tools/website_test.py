@@ -113,6 +113,7 @@ def test_staged_links_lead_to_pages(project, tmp_path):
     assert "exclude: true" not in staged("examples/echo.cpp.md")
     assert "boost: 4" in staged("docs/guide/tasks.md")
     assert "boost: 0.2" in staged("examples/echo.cpp.md")
+    assert staged("README.md").startswith("---\nhide: [navigation]\n---\n# Thing\n")
     assert not (build / "src/tools/other.py.md").exists()
 
 
@@ -126,6 +127,37 @@ def test_chapters_are_in_the_order_of_the_guide(project, tmp_path):
     assert chapters["Decisions"] == ["docs/decisions/index.md", "docs/decisions/0001-one.md"]
     assert "Exchange" not in chapters
     assert (build / configuration["INHERIT"]).resolve() == tmp_path / "docs/site/mkdocs.yml"
+
+
+def test_chapters_of_the_guide_stand_below_the_headings_of_its_index(project):
+    root = project()
+    (root / "docs/guide/README.md").write_text(
+        "# Guide\n\n[first](tasks.md)\n\n## By topic\n\n### Small\n[s](streams.md), [t](tasks.md)\n"
+        "\n```\n## Code\n```\n[f](files.md)\n\n## Nothing\n", encoding="utf-8")
+    for name in ("files", "unnamed"):
+        (root / f"docs/guide/{name}.md").write_text(f"# {name}\n", encoding="utf-8")
+    assert website.in_sections(website.find_pages(root), "docs/guide") == [
+        "docs/guide/README.md", "docs/guide/tasks.md",
+        {"By topic": ["docs/guide/streams.md", "docs/guide/files.md"]}, "docs/guide/unnamed.md"]
+
+
+def test_a_report_of_the_lab_is_a_page_where_there_is_one(project, tmp_path):
+    root, build = project(), tmp_path / "build"
+    (root / "CHANGELOG.md").write_text("# Changes\n", encoding="utf-8")
+    (tmp_path / "index.html").write_text("<title>lab</title><header>a report</header>", encoding="utf-8")
+
+    def chapter():
+        configuration = json.loads((build / "mkdocs.yml").read_text(encoding="utf-8"))
+        return next(each["Project"] for each in configuration["nav"] if "Project" in each)
+
+    website.stage(website.find_pages(root), build, tmp_path / "index.html")
+    staged = (build / "src/docs/lab_report.html").read_text(encoding="utf-8")
+    assert staged == ('<title>lab</title><link rel="icon" href="../assets/images/favicon.png">'
+                      '<header><p><a href="../index.html">gyre: documents</a></p>a report</header>')
+    assert chapter() == ["CHANGELOG.md", {"The lab's last report": "docs/lab_report.html"}]
+    website.stage(website.find_pages(root), build)
+    assert not (build / "src/docs/lab_report.html").exists()
+    assert chapter() == ["CHANGELOG.md"]
 
 
 def test_what_is_no_text_and_what_is_long_is_cut(project, tmp_path, monkeypatch):
