@@ -32,6 +32,26 @@ VIEWS = {"desktop": (1280, 900, False), "phone": (390, 844, True)}
 SCHEMES = ("light", "dark")
 PRICE, QUANTITY = 950, 7  # Where no simulated trader goes.
 
+# Run in the page: how many steps it draws of each side of a book with 200,000 levels, or why it draws none.
+DRAW_LARGE_BOOK = """
+(() => {
+    const real = { ...sides };
+    const side = (best, step) => Array.from({ length: 200000 }, (_, each) =>
+        ({ price: String(best + step * each), quantity: "1", orders: 1 }));
+    Object.assign(sides, { buy: side(-1, -1), sell: side(1, 1) });
+    try {
+        showBook();
+        const paths = [...document.querySelectorAll("#depth path")];
+        return paths.map((it) => it.getAttribute("d").split("V").length - 2);
+    } catch (trouble) {
+        return String(trouble);
+    } finally {
+        Object.assign(sides, real);
+        showBook();
+    }
+})()
+"""
+
 
 class Traders:
     """Those of the demonstration, by themselves: so they can be ended before the exchange is."""
@@ -244,6 +264,11 @@ def judge_standing_book(run: Demonstration, page: browser.Page, verdicts: Verdic
                       (shown_figure(page, "facility", name), run.figures("facility")["counts"]))
 
 
+def judge_large_book(page: browser.Page, verdicts: Verdicts) -> None:
+    drawn = page.evaluate(DRAW_LARGE_BOOK)
+    verdicts.note("of a large book 1,000 levels of each side are drawn", drawn == [1000, 1000], drawn)
+
+
 def judge_operator(run: Demonstration, page: browser.Page, verdicts: Verdicts) -> None:
     """Halts a market and takes an account out of it, in sight of the trader whose account that is."""
     def said() -> str:
@@ -321,6 +346,7 @@ def main() -> int:
             take_pictures(page, pictures, verdicts)
             judge_second_trader(run, page, verdicts, chromium)
             judge_standing_book(run, page, verdicts)
+            judge_large_book(page, verdicts)
             judge_operator(run, page, verdicts)
             verdicts.note("the console is silent", not page.complaints, page.complaints)
         print(f"     pictures are in {pictures}")

@@ -12,7 +12,7 @@ const svg = (name, attributes, text = "") => {
   return made;
 };
 const grouped = (value) => Number(value).toLocaleString("en").replaceAll(",", "\u202f");
-const levelsShown = 200, fillsShown = 200, ordersShown = 500, printsShown = 100;
+const levelsShown = 200, fillsShown = 200, ordersShown = 500, printsShown = 100, levelsDrawn = 1000;
 
 function row(cells, classes = []) {
   const made = document.createElement("tr");
@@ -361,8 +361,9 @@ function showBook() {
     centred = true;
     box.scrollTop = (box.scrollHeight - box.clientHeight) / 2;  // The best prices are in the middle.
   }
-  const all = [...sides.buy, ...sides.sell].map((it) => Number(it.price)), least = Math.min(...all), most = Math.max(...all);
-  const sum = (of) => of.reduce((total, it) => total + Number(it.quantity), 0), top = Math.max(sum(sides.buy), sum(sides.sell), 1);
+  const buys = sides.buy.slice(0, levelsDrawn), sells = sides.sell.slice(0, levelsDrawn);
+  const all = [...buys, ...sells].map((it) => Number(it.price)), least = Math.min(...all), most = Math.max(...all);
+  const sum = (of) => of.reduce((total, it) => total + Number(it.quantity), 0), top = Math.max(sum(buys), sum(sells), 1);
   const x = (price) => most > least ? 400 * (price - least) / (most - least) : 200;
   const area = (of, name) => {
     let total = 0, path = "";
@@ -373,7 +374,7 @@ function showBook() {
     }
     return svg("path", { class: name, d: path ? `${path}H${name === "buys" ? 0 : 400}V120Z` : "" });
   };
-  at("depth").replaceChildren(area(sides.buy, "buys"), area(sides.sell, "sells"));
+  at("depth").replaceChildren(area(buys, "buys"), area(sells, "sells"));
 }
 
 function none(columns, text) {
