@@ -35,7 +35,7 @@ endfunction()
 function(check_stranger directory)
     run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK_DIR}/${directory} -G ${GENERATOR}
         -DCMAKE_CXX_FLAGS=${FLAGS} -DCMAKE_PREFIX_PATH=${WORK_DIR}/prefix ${ARGN})
-    run(${CMAKE_COMMAND} --build ${WORK_DIR}/${directory})
+    run(${CMAKE_COMMAND} --build ${WORK_DIR}/${directory} --parallel 2)
     run(${WORK_DIR}/${directory}/stranger)
     if(NOT said STREQUAL "the answer is 42, the sum 200000\n")
         message(FATAL_ERROR "${directory}: the program says '${said}'")
