@@ -12,6 +12,8 @@
 #include <gyre/stream/buffered.hpp>
 #include <gyre/stream/codecs.hpp>
 #include <gyre/stream/framed.hpp>
+#include <gyre/sync/event.hpp>
+#include <gyre/sync/timeout.hpp>
 #include <gyre/sync/when_all.hpp>
 
 #include <algorithm>
@@ -26,6 +28,8 @@ namespace exchange {
 namespace {
 
 constexpr std::size_t line_bytes_max = 4096;
+/// What a process said last is in the pipe when it has ended, so this is long.
+constexpr gyre::duration rest_heard_within = std::chrono::seconds{1};
 constexpr std::string_view ready_word = "ready: ";
 
 /// What a process says of its own admin port when it is ready; empty if it has none.
@@ -273,7 +277,9 @@ gyre::task<> served_supervisor::run_child(running_list::iterator it) {
 }
 
 gyre::task<> served_supervisor::run_started(running_list::iterator it) {
-    const auto [heard, outcome] = co_await gyre::when_all(listen_to(*it), it->process.wait());
+    gyre::event heard_all;
+    const auto [heard, outcome] =
+        co_await gyre::when_all(listen_to(*it, heard_all), wait_for_end(*it, heard_all));
     static_cast<void>(heard);
     ended(it, outcome.ok() ? outcome.value().message() : outcome.error().message());
 }
@@ -316,7 +322,16 @@ void served_supervisor::tell_end(std::size_t which, child_state before, std::str
         log_.error("gave_up", {{"name", name_of(which)}, {"failures", it.failures}});
 }
 
-gyre::task<> served_supervisor::listen_to(running& it) {
+gyre::task<gyre::io_result<gyre::exit_status>> served_supervisor::wait_for_end(
+    running& it, gyre::event& heard_all) {
+    auto outcome = co_await it.process.wait();
+    // What it has started may have left its group, and hold the pipe for as long as it likes.
+    static_cast<void>(co_await gyre::with_timeout(rest_heard_within, heard_all.wait()));
+    static_cast<void>(it.process.output().close());
+    co_return outcome;
+}
+
+gyre::task<> served_supervisor::listen_to(running& it, gyre::event& heard_all) {
     gyre::readable_pipe& from = it.process.output();
     gyre::buffered_reader reader{from, {1024, line_bytes_max + 2}};
     gyre::framed_reader lines{reader, gyre::lines_codec{line_bytes_max}};
@@ -331,6 +346,7 @@ gyre::task<> served_supervisor::listen_to(running& it) {
             if (!reader.window().empty()) hear(it, gyre::text_of(reader.window()));
             // Else it would wait for us once the pipe is full. As it is, what it says next ends it.
             static_cast<void>(from.close());
+            heard_all.set();
             co_return;
         }
     }

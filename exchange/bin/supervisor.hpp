@@ -79,7 +79,9 @@ private:
     [[nodiscard]] admin_child told_of(std::size_t which) const;
     [[nodiscard]] task run_child(running_list::iterator it);
     [[nodiscard]] task run_started(running_list::iterator it);
-    [[nodiscard]] task listen_to(running& it);
+    [[nodiscard]] task listen_to(running& it, gyre::event& heard_all);
+    [[nodiscard]] gyre::task<gyre::io_result<gyre::exit_status>> wait_for_end(
+        running& it, gyre::event& heard_all);
     [[nodiscard]] task keep_time();
     void ended(running_list::iterator it, std::string_view how);
     void tell_end(std::size_t which, child_state before, std::string_view how);

@@ -155,6 +155,26 @@ TEST_CASE("a child that fails too often, or never becomes ready, ends the exchan
     CHECK_MESSAGE(said.find("child_not_started") != std::string::npos, said);
 }
 
+TEST_CASE("a child's end is told though a process that left its group holds its output") {
+    // Ends only when the other one has left the group, with which it would be killed.
+    const char* const script = R"(trap 'exit 3' USR1
+setsid sh -c "echo ready: \$\$; kill -USR1 $$; exec sleep 100000" 2>/dev/null &
+while :; do sleep 0.01; done)";
+    const nlohmann::json parent = {{{"name", "parent"},
+                                    {"program", "/bin/sh"},
+                                    {"arguments", {"-c", script}},
+                                    {"failures_max", 0}}};
+    const auto [status, text] = supervised(parent);
+    CHECK(status == 1);
+    CHECK_MESSAGE(text.find("exited with 3") != std::string::npos, text);
+    const std::string word = "parent: ready: ";
+    const std::size_t at = text.find(word);
+    REQUIRE(at != std::string::npos);
+    const int holder = std::stoi(text.substr(at + word.size()));
+    CHECK_FALSE(is_gone(holder));
+    CHECK(::kill(holder, SIGKILL) == 0);
+}
+
 TEST_CASE("who reads what a supervisor prints may hang or go away: its children are looked after") {
     std::array<int, 2> output{};
     REQUIRE(::pipe(output.data()) == 0);
