@@ -21,7 +21,9 @@ std::string session_report::message() const {
 }
 
 std::string straggler_report::message() const {
-    std::string text = std::to_string(sessions) + " sessions have not ended\n";
+    std::string text =
+        std::to_string(sessions) + (sessions == 1 ? " session has" : " sessions have");
+    text += " not ended\n";
     for (const session_report& each : oldest) text += each.message();
     return text;
 }

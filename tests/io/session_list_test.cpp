@@ -47,4 +47,8 @@ TEST_CASE("the message of a session has a line for each of its coroutines") {
 
     CHECK(one.message() ==
           "127.0.0.1:9, for 1500 ms\n  session() at x.cpp:1, 20 ms\n    waiting for read\n");
+
+    straggler_report all;
+    all.sessions = 1;
+    CHECK(all.message() == "1 session has not ended\n");
 }
