@@ -4,10 +4,13 @@
 
 Names are the parts that tools/inventory.py finds in include/gyre, and constants with a contract, without what
 table [gyre] of tools/inventory_exceptions.toml excuses. A sentence is the first of the comment with three
-slashes above a declaration, or of a comment beside it. A class that is called `*_options` is followed by its
-members, as they are declared. Checked is that
+slashes above a declaration, or of a comment beside it. A class is followed by its public members and
+those of its public classes: data as it is declared, functions and constructors shortened, overloads as one;
+an enumeration by its values. Left out are special members, operators, what only `co_await` or a
+structured binding calls, an `override` without a comment, and what stands below a comment `Implementation`.
+Checked is that
 
-- each name has a sentence;
+- each name has a sentence, which members need not have: their number is told;
 - the page is what would be written.
 
     tools/reference.py [--root DIR] [--fix]         check, and print the counts; --fix writes the page
@@ -18,6 +21,7 @@ import fnmatch
 import re
 import sys
 import tomllib
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,14 +49,31 @@ NAMESPACE = re.compile(r"namespace ([\w:]+) \{")
 CONSTANT = re.compile(r"(?:inline )?constexpr (?!.*\boperator\b)[\w:<>, *]*?\b(\w+)\s*(?:=|\{)")
 KINDS = {"class": "class", "struct": "class", "enum class": "enumeration", "concept": "concept",
          "using": "alias"}
+MEMBERS = ("value", "option", "member", "constant", "constructor", "function")
 LABEL = re.compile(r"@\w|(?:Errors|Cancellation|Threads|Cost)(?:, \w+)*: ")
 BESIDE = re.compile(r"[^/]//+<? *(.+)$")
 # A full stop ends a sentence where a capital letter, a name in code or nothing follows.
-OPTIONS = re.compile(r"(?:class|struct) (\w*_options)\b[^;]*\{$")
-# Of a class that has functions, too: type, name, and what it is before anything is set.
-OPTION = re.compile(r"(?!static|explicit|using|friend|\[\[|template|.*= default;)"
-                    r"[\w:<>(),*& ]+ \w+(?: = [^;]+|\{[^;]*\})?;$")
 SENTENCE = re.compile(r"(.+?(?<!e\.g)(?<!i\.e)[.?!])(?= +[A-Z`(\"]|$)")
+
+# A class, what it is derived from, and what is in it: in a line, or up to a brace in the first column.
+BODY = re.compile(r"^(class|struct|enum class) (\w+)\b(?!::)([^;{]*)\{(?:([^\n{}]*)\};|\n(.*?)^\};)",
+                  re.MULTILINE | re.DOTALL)
+BASE = re.compile(r"public (?:\w+::)*(\w+)")
+ACCESS = re.compile(r"(public|protected|private):$")
+NO_MEMBER = re.compile(r"friend |using |static_assert|enum |class |struct |template <std::size_t"
+                       r"|.*\boperator\b|.*\b_?await_\w+\(|.*= (?:default|delete);|.*~\w+\(|.*\b_\w+\(")
+OVERRIDES = re.compile(r"\b(?:override|final)\b")  # Without a comment it is as what it is derived from says.
+HEAD = re.compile(r"(?:template <(?!std::size_t)|requires\b).*[^;{}]$")
+PLUMBING = re.compile(r"class \w+_awaiter|await_|get_return_object")
+# Type, name, and what it is before anything is set.
+DATA = re.compile(r"(?:static constexpr |mutable )?([\w:<>(),*& ]+ \w+(?: = [^;]+|\{[^;]*\}|\[\w+\])?);$")
+NAME = re.compile(r"(\w+)(?=\(| = |\{|\[|$)")  # The first such of a member.
+SPECIFIERS = re.compile(r"\b(?:constexpr|inline|virtual|explicit) ")
+BY_VALUE = re.compile(r"\bconst ([^,()&]+)&(?!&)")
+# A class, and what it yields when it is awaited, or what an operation that it ends does.
+AWAITED = re.compile(r"^ *(?:class|struct) (\w+_awaiter|finish_\w+)\b[^;(]*?\{"
+                     r"|^ *(\S[^;(\n]*?) (?:await_resume\(|operator\(\)\()", re.MULTILINE)
+NOT_SHOWN = ("", "void", "auto", "auto&", "decltype(auto)", "result_type")  # Of results.
 HEADING = """\
 # Reference
 
@@ -60,12 +81,21 @@ HEADING = """\
 
 Each public name with the first sentence of its contract, below its header and what that is for. The header
 has the rest: errors, cancellation, threads, cost. `#include <gyre/gyre.hpp>` brings the headers of the core;
-all names are in namespace `gyre`. An option is a member of the class above it, with its value where it is
-not set.
+all names are in namespace `gyre`. Below a class are its members, below an enumeration its values. An option
+is a member that is set before a call, with its value where it is not set. Functions are shortened: no
+`std::`, `const&` and `noexcept`; behind `->` is what they yield, where `co_await` stands before them only
+when they are awaited. A class that is from another one has the members of that as well.
 
 The [guide](guide/README.md) tells what to use when, the [inventory](inventory.md) what Asio, Corosio and
 tokio call it, [versions](VERSIONING.md) what is promised of these names.
 """
+
+
+@dataclass
+class Member:
+    kind: str
+    codes: list[str]  # Of functions that are overloaded: each.
+    sentence: str
 
 
 @dataclass
@@ -76,7 +106,8 @@ class Name:
     namespace: str
     sentence: str
     caption: str  # Of the header.
-    options: list[tuple[str, str]] = field(default_factory=list)  # Declaration and sentence.
+    members: list[Member] = field(default_factory=list)
+    bases: list[str] = field(default_factory=list)
 
     @property
     def layer(self) -> str:
@@ -124,35 +155,148 @@ def kind_of(plain: str) -> str:
     return "constant" if CONSTANT.match(plain) else "function"
 
 
-def options_of(text: str) -> dict[str, list[tuple[str, str]]]:
-    """Of each class of options its members: how they are declared, and what is said of them."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    options: list[tuple[str, str]] | None = None
-    comment: list[str] = []
-    code = beside = ""
-    for line in text.split("\n"):
-        words = line.strip()
-        if (match := OPTIONS.match(line)) is not None:
-            options, comment = found.setdefault(match[1], []), []
-        elif line.startswith("}"):
-            options = None
-        elif options is None or words.startswith("//"):
-            comment = [*comment, words.removeprefix("///")] if words.startswith("///") else []
-        elif not code and (not words or line[4] in " }"):  # Between members, or within a function.
-            comment = []
-        else:
-            plain, _, said = words.partition("  //")
-            code = f"{code} {plain}".strip()
-            beside = f"{beside} {said.lstrip('/<').strip()}".strip()
-            if code.endswith(("{", "}", ";")):
-                if OPTION.match(code):
-                    options.append((code.removesuffix(";"), first_sentence(comment or [beside])))
-                comment, code, beside = [], "", ""
+def closing(code: str, at: int) -> int:
+    """Where the bracket that is open at `at` is closed."""
+    depth = 0
+    for place in range(at, len(code)):
+        depth += (code[place] == "(") - (code[place] == ")")
+        if depth == 0:
+            return place
+    return len(code)
+
+
+def without_noise(text: str) -> str:
+    """The declarations without attributes and macros, which comments may name."""
+    pairs = [re.match(r"(.*?)(//.*)?$", line).groups("") for line in text.split("\n")]
+    return "\n".join(re.sub(r"(class|struct) +", r"\1 ", NOISE.sub("", code)) + said for code, said in pairs)
+
+
+def awaited_in(text: str) -> dict[str, str]:
+    """Of each awaitable class what it yields; nothing where several have one name."""
+    found: dict[str, str] = {}
+    last = ""
+    for match in AWAITED.finditer(text):
+        if match[1]:
+            last = match[1]
+        elif last:
+            result = SPECIFIERS.sub("", match[2]).strip()
+            found[last] = result if found.get(last, result) == result else ""
+            last = ""
     return found
 
 
-def read(header: str, text: str) -> list[Name]:
-    """What a header declares in namespaces, in its order; of one name, the first that has a sentence."""
+def signature_of(code: str, name: str, awaited: dict[str, str]) -> str:
+    """Of a function: its name, what it takes, and what it yields."""
+    at = code.index("(", re.search(rf"\b{name}\s*\(", code).start())
+    result = SPECIFIERS.sub("", code[:at].rstrip().removesuffix(name)).strip()
+    static = "static " if result.startswith("static ") else ""
+    result = result.removeprefix("static ")
+    named = re.search(r"(\w+)>?$", result if result.startswith("submission<") else result.partition("<")[0])
+    waits = ""
+    if named is not None and (named[1].endswith("_awaiter") or named[1] in awaited):
+        arguments = result.endswith(">") and not result.startswith("submission<")
+        waits, result = "co_await ", awaited.get(named[1], "")
+        if arguments and re.search(r"\b[A-Z]", result):  # Of a parameter of the awaitable's.
+            result = ""
+    yields = "" if result in NOT_SHOWN else f" -> {result}"
+    short = BY_VALUE.sub(r"\1", f"{static}{waits}{name}{code[at : closing(code, at) + 1]}{yields}")
+    return re.sub(r"\bstd::|(?<![\w>])gyre::| (?=[),])|(?<=\() | (?= )", "", short)
+
+
+def values_of(body: str) -> list[Member]:
+    """The values of an enumeration; those of which nothing is said are one."""
+    found: list[Member] = []
+    comment: list[str] = []
+    for line in re.sub(r"=\n +", "= ", body).split("\n"):
+        words = line.strip()
+        if words.startswith("//"):
+            comment = [*comment, words.removeprefix("///")] if words.startswith("///") else comment
+            continue
+        plain, _, beside = words.partition("  //")
+        said = first_sentence(comment or [beside.lstrip("/<")])
+        values = [value.strip() for value in plain.split(",") if value.strip()]
+        if values and found and not said and not found[-1].sentence:
+            found[-1].codes += values
+        elif values:
+            found.append(Member("value", values, said))
+        comment = []
+    return found
+
+
+def members_of(name: str, body: str, awaited: dict[str, str], public: bool) -> list[Member]:
+    """The public members of a class, and of the public classes in it."""
+    found: list[Member] = []
+    body = "\n".join(line.removeprefix("    ") for line in body.split("\n"))
+    comment: list[str] = []
+    code = beside = ""
+    within = False  # A function or a class.
+    start = 0
+    for line in body.split("\n"):
+        place, start = start, start + len(line) + 1
+        words = line.strip()
+        if within:
+            within = not line.startswith("}")
+        elif (match := ACCESS.match(line)) is not None:
+            public, comment = match[1] == "public", []
+        elif not code and words.startswith("//"):
+            public = public and not words.startswith("// Implementation")
+            comment = [*comment, words.removeprefix("///")] if words.startswith("///") else comment
+        elif not words or words.startswith("#"):
+            comment = [] if not code else comment
+        elif not code and HEAD.match(words):
+            continue
+        else:
+            if (match := BODY.match(body, place)) is not None and not code:
+                if public and not PLUMBING.search(match[0]):
+                    inner = inner_members(match, awaited)
+                    for each in inner:
+                        each.codes = [NAME.sub(rf"{match[2]}::\1", one, count=1) for one in each.codes]
+                    found += inner
+                within, comment = match[4] is None, []
+                continue
+            plain, _, said = words.partition("  //")
+            code = f"{code} {plain}".strip()
+            beside = f"{beside} {said.lstrip('/<').strip()}".strip()
+            if not code.endswith(("{", "}", ";")) or code.count("(") != code.count(")"):
+                continue
+            within = code.endswith("{")
+            said = first_sentence(comment or [beside])
+            if public and not NO_MEMBER.match(code) and (said or not OVERRIDES.search(code)):
+                add_member(found, name, code, said, awaited)
+            comment, code, beside = [], "", ""
+    return found
+
+
+def inner_members(match: re.Match, awaited: dict[str, str]) -> list[Member]:
+    kind, name, body = match[1], match[2], match[4] or match[5] or ""
+    if kind == "enum class":
+        return values_of(body)
+    return members_of(name, body, awaited, kind == "struct")
+
+
+def add_member(found: list[Member], owner: str, code: str, said: str, awaited: dict[str, str]) -> None:
+    code = NOISE.sub("", code).strip()
+    function = FUNCTION.match(code)
+    if function is None or function[0].count("<") > function[0].count(">"):
+        if (match := DATA.match(code)) is not None:
+            kind = "option" if owner.endswith("_options") else "member"
+            found.append(Member("constant" if code.startswith("static") else kind, [match[1]], said))
+        return
+    kind = "constructor" if function[1] == owner else "function"
+    signature = signature_of(code, function[1], awaited)
+    if kind == "constructor" and re.match(rf"{owner}\((?:{owner}(?:<.*>)?(?:&&?)? \w*)?\)$", signature):
+        return
+    for each in found:
+        if each.kind == kind and re.match(rf"(?:static |co_await )*{function[1]}\(", each.codes[0]):
+            each.codes += [signature] if signature not in each.codes else []
+            each.sentence = each.sentence or said
+            return
+    found.append(Member(kind, [signature], said))
+
+
+def read(header: str, text: str, others: dict[str, str]) -> list[Name]:
+    """What a header declares in namespaces, in its order; of one name, the first that has a sentence.
+    `others` are what awaitable classes of all headers yield."""
     found: dict[str, Name] = {}
     caption = caption_of(text)
     comment: list[str] = []
@@ -181,9 +325,13 @@ def read(header: str, text: str) -> list[Name]:
                     found[name].sentence = said
         if line and not line.startswith("//"):  # A clause of a standard may stand between.
             comment = []
-    for name, options in options_of(text).items():
-        if name in found:
-            found[name].options = options
+    text = without_noise(text)
+    awaited = {**others, **awaited_in(text)}
+    for match in BODY.finditer(text):
+        if (name := found.get(match[2])) is not None:
+            known = {code for member in name.members for code in member.codes}
+            name.members += [each for each in inner_members(match, awaited) if not known & set(each.codes)]
+            name.bases += BASE.findall(match[3])
     return list(found.values())
 
 
@@ -194,7 +342,8 @@ def public_names(root: Path) -> tuple[list[Name], list[str]]:
                for path in sorted(public.rglob("*.hpp"))}
     tables = tomllib.loads((root / NOT_PUBLIC).read_text(encoding="utf-8")).get("gyre", {})
     excuses = [pattern for patterns in tables.values() for pattern in patterns]
-    names = [name for header, text in headers.items() for name in read(header, text)]
+    awaited = awaited_in("\n".join(without_noise(text) for text in headers.values()))
+    names = [name for header, text in headers.items() for name in read(header, text, awaited)]
     unseen = set(Declarations(headers).parts) - {name.place for name in names}
     names = [name for name in names if not any(fnmatch.fnmatch(name.place, excuse) for excuse in excuses)]
     findings = [f"include/gyre/{name.header}.hpp: layer `{name.layer}` has no place on the page"
@@ -210,6 +359,7 @@ def in_cell(text: str) -> str:
 
 def page_of(names: list[Name]) -> str:
     lines = [HEADING]
+    known = {name.name for name in names}
     for layer, what in LAYERS.items():
         of_layer = [name for name in names if name.layer == layer]
         if not of_layer:
@@ -221,8 +371,12 @@ def page_of(names: list[Name]) -> str:
                 header = name.header
                 link = f"[{header}.hpp](../include/gyre/{header}.hpp)"
                 lines.append(f"| **{link}** | | {in_cell(name.caption)} |")
-            lines.append(f"| `{name.qualified}` | {name.kind} | {in_cell(name.sentence)} |")
-            lines += [f"| {in_cell(f'`{code}`')} | option | {in_cell(said)} |" for code, said in name.options]
+            kind = ", ".join([name.kind, *(f"from `{base}`" for base in name.bases if base in known)])
+            lines.append(f"| **`{name.qualified}`** | {kind} | {in_cell(name.sentence)} |")
+            for each in name.members:
+                between = ", " if each.kind == "value" else "<br>&emsp;"
+                codes = between.join(in_cell(f"`{code}`") for code in each.codes)
+                lines.append(f"| &emsp;{codes} | {each.kind} | {in_cell(each.sentence)} |")
         lines.append("")
     return "\n".join(lines)
 
@@ -251,7 +405,15 @@ def main(arguments: list[str]) -> int:
     for finding in findings:
         print(finding)
     said = sum(1 for name in names if name.sentence)
-    print(f"reference: {len(names)} names, {said} of them with a sentence; {len(findings)} findings")
+    members = [(each.kind, len(each.codes) if each.kind == "value" else 1, each.sentence)
+               for name in names for each in name.members]
+    counts = Counter(dict.fromkeys(MEMBERS, 0))
+    for kind, number, _ in members:
+        counts[kind] += number
+    untold = sum(number for _, number, sentence in members if not sentence)
+    print("members: " + ", ".join(f"{number} {kind}s" for kind, number in counts.items()))
+    print(f"reference: {len(names)} names, {said} of them with a sentence, and {counts.total()} members, "
+          f"{untold} of them without; {len(findings)} findings")
     return 1 if findings else 0
 
 

@@ -74,7 +74,7 @@ def test_the_page_is_written_and_then_right(project):
     assert reference.check(root, fix=False)[0] == []
     page = (root / "docs/reference.md").read_text(encoding="utf-8")
     assert "| **[io/file.hpp](../include/gyre/io/file.hpp)** | | Files and what is in them. |\n" in page
-    assert "| `read_all` | function | Reads all of `it \\| them`, as a `vector<int>`. |\n" in page
+    assert "| **`read_all`** | function | Reads all of `it \\| them`, as a `vector<int>`. |\n" in page
 
 
 @pytest.mark.parametrize(("without", "name"), [
@@ -95,11 +95,26 @@ def test_a_function_is_read_through_the_clause_that_it_is_from(project):
         (each.name, each.sentence) for each in names]
 
 
-def test_options_are_listed_with_what_they_are_unless_they_are_set():
-    found = reference.options_of("""\
-struct copy_options {
-    copy_options() noexcept = default;
-    explicit copy_options(int many) : most{many} {}
+MEMBERS = """\
+// Jobs.
+#pragma once
+
+namespace gyre {
+
+/// What becomes of a job.
+enum class job_state : std::uint8_t {
+    /// In the queue. Or not.
+    queued,
+    running = 4,  // On some thread. Or on two.
+    over, lost,
+    never_begun =
+        EPERM,
+};
+
+/// How it is done.
+struct job_options {
+    job_options() noexcept = default;
+    explicit job_options(int many) : most{many} {}
 
     /// Bytes at once.
     /// More words, about time.
@@ -107,8 +122,8 @@ struct copy_options {
         std::size_t{1} << 20;
     duration silence{};  ///< Then it ends. And no later.
     std::function<void(int)> told;
-    [[nodiscard]] static copy_options small() {
-        copy_options it;
+    [[nodiscard]] static job_options small() {
+        job_options it;
         it.most = 1;
         return it;
     }
@@ -116,13 +131,161 @@ struct copy_options {
     bool last = false;  ///< The last.
 };
 
-struct other {
-    int none = 0;
+/// The job.
+class [[nodiscard]] job final : public base, private hidden {
+    int first_;
+
+public:
+    using state = job_state;
+
+    /// Which it is.
+    enum class kind : bool { one, other };
+
+    explicit job(const std::string& name,
+                 job_options options = {})
+        : base{name}, options_{options} {}
+    job(job&&) noexcept = default;
+    job(const job& other);
+    job& operator=(job&&) noexcept;
+    ~job() { end(); }
+
+    class wait_awaiter final : public waiter {
+    public:
+        bool await_suspend(std::coroutine_handle<> handle) noexcept;
+        io_result<std::size_t> await_resume() noexcept { return size_; }
+    };
+
+    /// Waits for GYRE_DONE.
+    /// Or does not.
+    ///
+    /// Errors:  none.
+    [[nodiscard]] wait_awaiter wait(std::span<const std::byte> into GYRE_LIFETIMEBOUND,
+                                    bool (*until)(int) = nullptr) noexcept {
+        return {*this, into};
+    }
+
+    // RFC 1.
+    template <class Function>
+        requires std::invocable<Function>
+    [[nodiscard]] auto call(Function&& function) const {
+        if (function) {
+            return function();
+        }
+    }
+    /// The other.
+    void call(
+        const gyre::error& failed) noexcept;
+    void call(const gyre::error&    failed) const noexcept;
+
+    template <std::size_t Index>
+    auto get() const { return 1; }
+    void ended() noexcept override;
+    /// Tells more than its base.
+    void stopped() override;
+    void _hidden();
+
+    /// A part. Of it.
+    struct part {
+        std::uint64_t bytes = 0;
+        [[nodiscard]] bool empty() const noexcept { return bytes == 0; }
+
+    private:
+        int unseen_ = 0;
+    };
+
+protected:
+    void not_seen();
+
+public:
+    std::uint64_t done = 0;
+
+    // Implementation: for tests.
+    void inside();
+
+public:
+    [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+
+private:
+    void private_one();
+    enum class progress { begun };
+
+    std::size_t size_ = 0;
 };
-""")
-    assert found == {"copy_options": [
-        ("std::size_t most = std::size_t{1} << 20", "Bytes at once."),
-        ("duration silence{}", "Then it ends."),
-        ("std::function<void(int)> told", ""),
-        ("bool last = false", "The last."),
-    ]}
+
+}  // namespace gyre
+"""
+
+
+def members_of_project(root):
+    names, findings = reference.public_names(root)
+    assert findings == []
+    return {name.name: [(each.kind, each.codes, each.sentence) for each in name.members] for name in names}
+
+
+def test_an_enumeration_is_followed_by_its_values(project):
+    assert members_of_project(project(MEMBERS))["job_state"] == [
+        ("value", ["queued"], "In the queue."),
+        ("value", ["running = 4"], "On some thread."),
+        ("value", ["over", "lost", "never_begun = EPERM"], ""),
+    ]
+
+
+def test_options_are_listed_with_what_they_are_unless_they_are_set(project):
+    assert members_of_project(project(MEMBERS))["job_options"] == [
+        ("constructor", ["job_options(int many)"], ""),
+        ("option", ["std::size_t most = std::size_t{1} << 20"], "Bytes at once."),
+        ("option", ["duration silence{}"], "Then it ends."),
+        ("option", ["std::function<void(int)> told"], ""),
+        ("function", ["static small() -> job_options"], ""),
+        ("constant", ["int floor = 1"], ""),
+        ("option", ["bool last = false"], "The last."),
+    ]
+
+
+def test_a_class_is_followed_by_its_public_members(project):
+    assert members_of_project(project(MEMBERS))["job"] == [
+        ("value", ["kind::one", "kind::other"], ""),
+        ("constructor", ["job(string name, job_options options = {})"], ""),
+        ("function", ["co_await wait(span<const byte> into, bool (*until)(int) = nullptr)"
+                      " -> io_result<size_t>"], "Waits for GYRE_DONE."),
+        ("function", ["call(Function&& function)", "call(error failed)"], "The other."),
+        ("function", ["stopped()"], "Tells more than its base."),
+        ("member", ["std::uint64_t part::bytes = 0"], ""),
+        ("function", ["part::empty() -> bool"], ""),
+        ("member", ["std::uint64_t done = 0"], ""),
+        ("function", ["size() -> uint64_t"], ""),
+    ]
+
+
+def test_what_the_page_has_of_members(project, capsys):
+    root = project(MEMBERS)
+    assert reference.main(["--root", str(root), "--fix"]) == 0
+    page = (root / "docs/reference.md").read_text(encoding="utf-8")
+    assert "| &emsp;`over`, `lost`, `never_begun = EPERM` | value |  |\n" in page
+    assert ("| &emsp;`call(Function&& function)`<br>&emsp;`call(error failed)` | function | The other. |\n"
+            in page)
+    assert "| **`job`** | class | The job. |\n" in page  # Its base has no place on the page.
+    assert capsys.readouterr().out.split("\n")[-3:] == [
+        "members: 7 values, 4 options, 2 members, 1 constants, 2 constructors, 6 functions",
+        "reference: 3 names, 3 of them with a sentence, and 22 members, 14 of them without; 0 findings", ""]
+
+
+def test_a_class_tells_what_else_has_its_members(project):
+    root = project(MEMBERS.replace("class base", "base").replace(
+        "/// The job.\n", "/// The base.\nclass base {};\n\n/// The job.\n"))
+    reference.check(root, fix=True)
+    page = (root / "docs/reference.md").read_text(encoding="utf-8")
+    assert "| **`job`** | class, from `base` | The job. |\n" in page
+
+
+def test_what_an_awaitable_yields_is_said_unless_another_has_its_name():
+    one = "class a_awaiter final {\n    io_result<> await_resume() const;\n};\n"
+    assert reference.awaited_in(one) == {"a_awaiter": "io_result<>"}
+    assert reference.awaited_in(one + one.replace("<>", "<int>")) == {"a_awaiter": ""}
+    sent = "struct finish_send {\n    [[nodiscard]] io_result<> operator()(int it);\n};\n"
+    awaited = reference.awaited_in(reference.without_noise(one + sent))
+    assert [reference.signature_of(code, "f", awaited) for code in (
+        "a_awaiter f(int)", "static other::a_awaiter f()", "submission<op, finish_send> f()",
+        "b_awaiter f()", "task<int> f()", "a_awaiter<int> f()")] == [
+        "co_await f(int) -> io_result<>", "static co_await f() -> io_result<>", "co_await f() -> io_result<>",
+        "co_await f()", "f() -> task<int>", "co_await f() -> io_result<>"]
