@@ -43,6 +43,7 @@ class Facility:
         group = f"239.195.{random.randrange(256)}.{random.randrange(256)}:{random.randrange(20000, 30000)}"
         config["order_entry"]["at"] = "127.0.0.1:0"
         config["feed"] |= {"requests": "127.0.0.1:0", "to": group}
+        del config["gateways"]
         config["credentials_file"] = str(BIN / "credentials.json")
         config["admin"] = {"at": "127.0.0.1:0"} | admin
         self._folder = tempfile.TemporaryDirectory()

@@ -46,6 +46,7 @@ class Facility:
         }
         group = f"239.195.{random.randrange(256)}.{random.randrange(256)}:{random.randrange(20000, 30000)}"
         config["feed"] |= {"requests": "127.0.0.1:0", "to": group}
+        del config["gateways"]
         config["credentials_file"] = str(EXCHANGE / "bin" / "credentials.json")
         self._folder = tempfile.TemporaryDirectory()
         path = Path(self._folder.name) / "exchange.json"
