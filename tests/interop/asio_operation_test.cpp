@@ -4,6 +4,10 @@
 #include <base/ending.hpp>
 #include <interop/asio_threads.hpp>
 
+#include <gyre/base/buffer.hpp>
+#include <gyre/stream/algorithms.hpp>
+#include <gyre/stream/any_stream.hpp>
+#include <gyre/stream/concepts.hpp>
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
@@ -40,6 +44,25 @@ using namespace std::chrono_literals;
 namespace {
 
 static_assert(awaitable<decltype(std::declval<asio::steady_timer&>().async_wait(use_io_result))>);
+
+// snippet: stream
+// An Asio stream as one of gyre's: borrowed, for as long as it is read and written.
+template <class Stream>
+class asio_stream {
+public:
+    explicit asio_stream(Stream& it) : it_{&it} {}
+
+    auto read_some(gyre::mutable_buffer into) {
+        return it_->async_read_some(asio::buffer(into.data(), into.size()), gyre::use_io_result);
+    }
+    auto write_some(gyre::const_buffer from) {
+        return it_->async_write_some(asio::buffer(from.data(), from.size()), gyre::use_io_result);
+    }
+
+private:
+    Stream* it_;
+};
+// end of snippet
 
 // A user-defined operation, with a signature of choice, that keeps its handler.
 template <class Signature, class Keep, class Token>
@@ -244,6 +267,37 @@ TEST_CASE("values come beside the error, and the end of a stream is errc::eof") 
         const auto end = co_await pair.far.async_read_some(asio::buffer(space), use_io_result);
         CHECK(end.error() == errc::eof);
         CHECK(end.value() == 0);
+    });
+}
+
+TEST_CASE("an Asio stream that is called as gyre's are is copied, written and erased as they are") {
+    beside_asio([](asio::io_context& context) -> task<> {
+        asio_pair left{context};
+        asio_pair right{context};
+        asio_stream source{left.far};
+        any_stream sink{asio_stream{right.near}};
+        std::string text(100'000, 'x');
+        for (std::size_t each = 0; each < text.size(); ++each) {
+            text[each] = static_cast<char>(each % 251);  // So that pieces in a wrong order show.
+        }
+        const auto speak = [&]() -> task<io_result<std::size_t>> {
+            asio_stream to{left.near};
+            const auto sent = co_await write_all(to, bytes_of(text));
+            left.near.close();
+            co_return sent;
+        };
+        const auto hear = [&]() -> task<io_result<std::size_t>> {
+            std::string space(text.size(), ' ');
+            asio_stream from{right.far};
+            const auto got = co_await read_exactly(from, space);
+            CHECK((space == text));
+            co_return got;
+        };
+        const auto [sent, copied, heard] = co_await when_all(speak(), copy(source, sink), hear());
+        CHECK(sent.ok());
+        CHECK(copied.ok());
+        CHECK(copied.value() == text.size());
+        CHECK(heard.ok());
     });
 }
 
