@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <type_traits>
 #include <utility>
 
 namespace exchange {
@@ -16,8 +17,15 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
+/// What can be beyond 2^53, which many readers of JSON would round.
+template <class Number>
+std::string digits(Number it) {
+    if constexpr (std::is_enum_v<Number>) return std::to_string(number(it));
+    else return std::to_string(it);
+}
+
 json fields_of(const order_row& it) {
-    return {{"order", number(it.order)},
+    return {{"order", digits(it.order)},
             {"account", number(it.account)},
             {"instrument", number(it.instrument)},
             {"side", word_for(it.side)},
@@ -30,7 +38,7 @@ json fields_of(const order_row& it) {
             {"expiry_yyyymmdd", it.expiry_yyyymmdd},
             {"quote", it.quote},
             {"session", number(it.session)},
-            {"client_seq", number(it.client_seq)}};
+            {"client_seq", digits(it.client_seq)}};
 }
 
 json fields_of(const position_row& it) {
@@ -46,7 +54,7 @@ json fields_of(const account_row& it) {
             {"open_orders", it.open_orders},
             {"group", number(it.group)},
             {"self_trade", word_for(it.self_trade)},
-            {"position_max", it.position_max},
+            {"position_max", digits(it.position_max)},
             {"open_orders_max", it.open_orders_max},
             {"order_quantity_max", it.order_quantity_max},
             {"messages_per_second_max", it.messages_per_second_max},
@@ -59,7 +67,7 @@ json fields_of(const session_row& it) {
     return {{"session", number(it.session)},
             {"account", number(it.account)},
             {"logged_in", it.logged_in},
-            {"last_client_seq", number(it.last_client_seq)},
+            {"last_client_seq", digits(it.last_client_seq)},
             {"on_disconnect", word_for(it.on_disconnect)},
             {"retired", it.retired}};
 }
@@ -75,10 +83,10 @@ json fields_of(const instrument_row& it) {
             {"collar", it.collar},
             {"market_band", it.market_band},
             {"order_quantity_max", it.order_quantity_max},
-            {"order_value_max", it.order_value_max},
+            {"order_value_max", digits(it.order_value_max)},
             {"lone_orders", word_for(it.lone_orders)},
             {"trades", it.trades},
-            {"volume", it.volume},
+            {"volume", digits(it.volume)},
             {"open", it.open},
             {"high", it.high},
             {"low", it.low},
@@ -98,11 +106,15 @@ json fields_of(const product_row& it) {
 }
 
 json fields_of(const report_row& it) {
-    return {{"account", number(it.account)},       {"instrument", number(it.instrument)},
-            {"position_begin", it.position_begin}, {"bought", it.bought},
-            {"bought_value", it.bought_value},     {"sold", it.sold},
-            {"sold_value", it.sold_value},         {"trades", it.trades},
-            {"position_end", it.position_end}};
+    return {{"account", number(it.account)},
+            {"instrument", number(it.instrument)},
+            {"position_begin", digits(it.position_begin)},
+            {"bought", digits(it.bought)},
+            {"bought_value", digits(it.bought_value)},
+            {"sold", digits(it.sold)},
+            {"sold_value", digits(it.sold_value)},
+            {"trades", it.trades},
+            {"position_end", digits(it.position_end)}};
 }
 
 std::string cell(const json& value) {

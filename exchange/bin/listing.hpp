@@ -17,7 +17,8 @@ namespace exchange {
 enum class listing_format : std::uint8_t { table, json };
 
 /// Lines under a line of names; or an object with an array of objects in it, which of positions has those
-/// that are not zero, by account and instrument.
+/// that are not zero, by account and instrument. Numbers that can be beyond 2^53 are strings of digits, as in
+/// the exchange's messages as JSON; positions alone are numbers, since a configuration has them so.
 [[nodiscard]] std::string listing_of(const std::vector<order_row>& rows, listing_format how);
 [[nodiscard]] std::string listing_of(const std::vector<position_row>& rows, listing_format how);
 [[nodiscard]] std::string listing_of(const std::vector<account_row>& rows, listing_format how);

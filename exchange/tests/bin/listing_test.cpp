@@ -10,6 +10,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <random>
 
 using namespace exchange;
@@ -64,12 +65,32 @@ TEST_CASE("JSON has a row to a line, with a name for each value") {
     REQUIRE(read["sessions"].size() == 2);
     CHECK(read["sessions"][0]["session"] == 3);
     CHECK(read["sessions"][0]["logged_in"] == true);
-    CHECK(read["sessions"][0]["last_client_seq"] == 1ull << 40);
+    CHECK(read["sessions"][0]["last_client_seq"] == "1099511627776");
     CHECK(std::ranges::count(text, '\n') == 4);
     CHECK(listing_of(std::vector<order_row>{}, listing_format::json) == "{\"orders\": []}\n");
     CHECK(nlohmann::json::parse(listing_of(std::vector{an_order(1, order_side::buy)},
                                            listing_format::json))["orders"][0]["tif"] ==
           "good_till_cancel");
+}
+
+TEST_CASE("what can be beyond 2^53 is digits in JSON, which no reader rounds") {
+    order_row order = an_order((1ull << 63) + 1, order_side::buy);
+    order.client_seq = client_sequence{(1ull << 53) + 1};
+    const auto read =
+        nlohmann::json::parse(listing_of(std::vector{order}, listing_format::json))["orders"][0];
+    CHECK(read["order"] == "9223372036854775809");
+    CHECK(read["client_seq"] == "9007199254740993");
+    const auto are_digits = [](const auto& row, const char* list,
+                               std::initializer_list<const char*> names) {
+        const auto fields =
+            nlohmann::json::parse(listing_of(std::vector{row}, listing_format::json))[list][0];
+        for (const char* const each : names) CHECK_MESSAGE(fields[each].is_string(), each);
+    };
+    are_digits(session_row{}, "sessions", {"last_client_seq"});
+    are_digits(account_row{}, "accounts", {"position_max"});
+    are_digits(instrument_row{}, "instruments", {"order_value_max", "volume"});
+    are_digits(report_row{}, "report",
+               {"position_begin", "bought", "bought_value", "sold", "sold_value", "position_end"});
 }
 
 TEST_CASE("every list has a name of its own, as a table and as JSON") {
@@ -104,8 +125,8 @@ TEST_CASE("a report is by account and instrument") {
     CHECK(rows[0]["instrument"] == 2);
     CHECK(rows[1]["instrument"] == 3);
     CHECK(rows[2]["account"] == 2);
-    CHECK(rows[2]["position_begin"] == -4);
-    CHECK(rows[2]["bought_value"] == 1ll << 40);
+    CHECK(rows[2]["position_begin"] == "-4");
+    CHECK(rows[2]["bought_value"] == "1099511627776");
 }
 
 TEST_CASE("of a product its bands are told that count") {

@@ -56,6 +56,11 @@ nlohmann::json parse_list(const running_exchange& on, std::vector<std::string> w
     return nlohmann::json::parse(text);
 }
 
+/// Of digits as a string, as what can be large is listed.
+std::int64_t integer_of(const nlohmann::json& digits) {
+    return std::stoll(digits.get<std::string>());
+}
+
 /// Of each market, what all accounts hold together.
 std::map<int, std::int64_t> sums_of(const nlohmann::json& held) {
     std::map<int, std::int64_t> sums;
@@ -197,7 +202,7 @@ TEST_CASE("lists show who is there and what is traded, as tables and as JSON") {
         const auto sessions = parse_list(it, {"show", "sessions"})["sessions"];
         REQUIRE(sessions.size() == 4);
         CHECK(sessions[0]["logged_in"] == false);
-        CHECK(sessions[0]["last_client_seq"] > 1);
+        CHECK(integer_of(sessions[0]["last_client_seq"]) > 1);
 
         const auto [status, table] = it.ctl({"show", "positions", "--account", "2"});
         CHECK(status == 0);
@@ -281,20 +286,20 @@ TEST_CASE("a day has an opening auction, a report, and a trade that is busted") 
     std::int64_t sold = 0;
     std::int64_t value = 0;
     for (const nlohmann::json& each : report) {
-        bought += each["bought"].get<std::int64_t>();
-        sold += each["sold"].get<std::int64_t>();
-        value += each["bought_value"].get<std::int64_t>() - each["sold_value"].get<std::int64_t>();
-        CHECK(each["position_end"].get<std::int64_t>() ==
-              each["position_begin"].get<std::int64_t>() + each["bought"].get<std::int64_t>() -
-                  each["sold"].get<std::int64_t>());
+        bought += integer_of(each["bought"]);
+        sold += integer_of(each["sold"]);
+        value += integer_of(each["bought_value"]) - integer_of(each["sold_value"]);
+        CHECK(integer_of(each["position_end"]) == integer_of(each["position_begin"]) +
+                                                      integer_of(each["bought"]) -
+                                                      integer_of(each["sold"]));
     }
     CHECK(bought > 0);
     CHECK(bought == sold);
     CHECK(value == 0);
     // All at one price, which is the last one; the multiplier of the product is 10.
     const auto last = parse_list(it, {"show", "instruments"})["instruments"][0]["last"];
-    CHECK(report[0]["bought_value"].get<std::int64_t>() ==
-          10 * last.get<std::int64_t>() * report[0]["bought"].get<std::int64_t>());
+    CHECK(integer_of(report[0]["bought_value"]) ==
+          10 * last.get<std::int64_t>() * integer_of(report[0]["bought"]));
 
     // The other market trades all the time, so the first trade is one of its own.
     const std::uint64_t before = trades_of(of_market("2"));

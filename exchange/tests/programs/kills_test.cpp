@@ -376,8 +376,9 @@ private:
     [[nodiscard]] known_orders orders_of_exchange() const {
         known_orders made;
         for (const nlohmann::json& each : shown("orders"))
-            made[{each["session"], each["client_seq"]}] = {
-                each["order"], each["side"], each["price"], each["open"], each["executed"]};
+            made[{each["session"], std::stoul(each["client_seq"].get<std::string>())}] = {
+                std::stoull(each["order"].get<std::string>()), each["side"], each["price"],
+                each["open"], each["executed"]};
         return made;
     }
     [[nodiscard]] known_positions positions_of_exchange() const {
