@@ -56,9 +56,9 @@ BESIDE = re.compile(r"[^/]//+<? *(.+)$")
 SENTENCE = re.compile(r"(.+?(?<!e\.g)(?<!i\.e)[.?!])(?= +[A-Z`(\"]|$)")
 
 # A class, what it is derived from, and what is in it: in a line, or up to a brace in the first column.
-BODY = re.compile(r"^(class|struct|enum class) (\w+)\b(?!::)([^;{]*)\{(?:([^\n{}]*)\};|\n(.*?)^\};)",
-                  re.MULTILINE | re.DOTALL)
-BASE = re.compile(r"public (?:\w+::)*(\w+)")
+BODY = re.compile(r"^(class|struct|enum class) (\w+)\b(?!(?:<[^;{:]*>)?::)([^;{]*)"
+                  r"\{(?:([^\n{}]*)\};|\n(.*?)^\};)", re.MULTILINE | re.DOTALL)
+BASE = re.compile(r"(public |(?<=[:,] )(?!public|protected|private|virtual))(?:\w+::)*(\w+)")
 ACCESS = re.compile(r"(public|protected|private):$")
 NO_MEMBER = re.compile(r"friend |using |static_assert|enum |class |struct |template <std::size_t"
                        r"|.*\boperator\b|.*\b_?await_\w+\(|.*= (?:default|delete);|.*~\w+\(|.*\b_\w+\(")
@@ -259,6 +259,8 @@ def members_of(name: str, body: str, awaited: dict[str, str], public: bool) -> l
             beside = f"{beside} {said.lstrip('/<').strip()}".strip()
             if not code.endswith(("{", "}", ";")) or code.count("(") != code.count(")"):
                 continue
+            if code.endswith("}") and "(" not in code:  # The first part of a value.
+                continue
             within = code.endswith("{")
             said = first_sentence(comment or [beside])
             if public and not NO_MEMBER.match(code) and (said or not OVERRIDES.search(code)):
@@ -331,7 +333,8 @@ def read(header: str, text: str, others: dict[str, str]) -> list[Name]:
         if (name := found.get(match[2])) is not None:
             known = {code for member in name.members for code in member.codes}
             name.members += [each for each in inner_members(match, awaited) if not known & set(each.codes)]
-            name.bases += BASE.findall(match[3])
+            bases = BASE.findall(match[3])
+            name.bases += [base for access, base in bases if access or match[1] == "struct"]
     return list(found.values())
 
 

@@ -128,7 +128,15 @@ struct job_options {
         return it;
     }
     static constexpr int floor = 1;
+    std::size_t least = std::size_t{1}
+                        << 20;  ///< The least.
     bool last = false;  ///< The last.
+};
+
+class job;
+template <class Other>
+struct job<Other>::promise_type {
+    int of_a_promise = 0;
 };
 
 /// The job.
@@ -153,6 +161,7 @@ public:
     public:
         bool await_suspend(std::coroutine_handle<> handle) noexcept;
         io_result<std::size_t> await_resume() noexcept { return size_; }
+        int of_nobody();
     };
 
     /// Waits for GYRE_DONE.
@@ -174,8 +183,9 @@ public:
     }
     /// The other.
     void call(
-        const gyre::error& failed) noexcept;
-    void call(const gyre::error&    failed) const noexcept;
+        const gyre::error& failed, std::size_t most = std::size_t{16}
+                                                      << 20) noexcept;
+    void call(const gyre::error&    failed, std::size_t most = std::size_t{16} << 20) const noexcept;
 
     template <std::size_t Index>
     auto get() const { return 1; }
@@ -183,6 +193,7 @@ public:
     /// Tells more than its base.
     void stopped() override;
     void _hidden();
+    bool operator()(int it) const;
 
     /// A part. Of it.
     struct part {
@@ -238,6 +249,7 @@ def test_options_are_listed_with_what_they_are_unless_they_are_set(project):
         ("option", ["std::function<void(int)> told"], ""),
         ("function", ["static small() -> job_options"], ""),
         ("constant", ["int floor = 1"], ""),
+        ("option", ["std::size_t least = std::size_t{1} << 20"], "The least."),
         ("option", ["bool last = false"], "The last."),
     ]
 
@@ -248,7 +260,8 @@ def test_a_class_is_followed_by_its_public_members(project):
         ("constructor", ["job(string name, job_options options = {})"], ""),
         ("function", ["co_await wait(span<const byte> into, bool (*until)(int) = nullptr)"
                       " -> io_result<size_t>"], "Waits for GYRE_DONE."),
-        ("function", ["call(Function&& function)", "call(error failed)"], "The other."),
+        ("function", ["call(Function&& function)", "call(error failed, size_t most = size_t{16} << 20)"],
+         "The other."),
         ("function", ["stopped()"], "Tells more than its base."),
         ("member", ["std::uint64_t part::bytes = 0"], ""),
         ("function", ["part::empty() -> bool"], ""),
@@ -262,19 +275,22 @@ def test_what_the_page_has_of_members(project, capsys):
     assert reference.main(["--root", str(root), "--fix"]) == 0
     page = (root / "docs/reference.md").read_text(encoding="utf-8")
     assert "| &emsp;`over`, `lost`, `never_begun = EPERM` | value |  |\n" in page
-    assert ("| &emsp;`call(Function&& function)`<br>&emsp;`call(error failed)` | function | The other. |\n"
+    assert ("| &emsp;`call(Function&& function)`"
+            "<br>&emsp;`call(error failed, size_t most = size_t{16} << 20)` | function | The other. |\n"
             in page)
     assert "| **`job`** | class | The job. |\n" in page  # Its base has no place on the page.
     assert capsys.readouterr().out.split("\n")[-3:] == [
-        "members: 7 values, 4 options, 2 members, 1 constants, 2 constructors, 6 functions",
-        "reference: 3 names, 3 of them with a sentence, and 22 members, 14 of them without; 0 findings", ""]
+        "members: 7 values, 5 options, 2 members, 1 constants, 2 constructors, 6 functions",
+        "reference: 3 names, 3 of them with a sentence, and 23 members, 14 of them without; 0 findings", ""]
 
 
 def test_a_class_tells_what_else_has_its_members(project):
     root = project(MEMBERS.replace("class base", "base").replace(
-        "/// The job.\n", "/// The base.\nclass base {};\n\n/// The job.\n"))
+        "/// The job.\n", "/// The base.\nclass base {};\n\n/// Hides.\nstruct hidden : base {};\n\n"
+        "/// The job.\n"))
     reference.check(root, fix=True)
     page = (root / "docs/reference.md").read_text(encoding="utf-8")
+    assert "| **`hidden`** | class, from `base` | Hides. |\n" in page
     assert "| **`job`** | class, from `base` | The job. |\n" in page
 
 
@@ -283,9 +299,11 @@ def test_what_an_awaitable_yields_is_said_unless_another_has_its_name():
     assert reference.awaited_in(one) == {"a_awaiter": "io_result<>"}
     assert reference.awaited_in(one + one.replace("<>", "<int>")) == {"a_awaiter": ""}
     sent = "struct finish_send {\n    [[nodiscard]] io_result<> operator()(int it);\n};\n"
-    awaited = reference.awaited_in(reference.without_noise(one + sent))
+    own = one.replace("a_awaiter", "c_awaiter").replace("io_result<>", "Result")
+    awaited = reference.awaited_in(reference.without_noise(one + sent + own))
     assert [reference.signature_of(code, "f", awaited) for code in (
         "a_awaiter f(int)", "static other::a_awaiter f()", "submission<op, finish_send> f()",
-        "b_awaiter f()", "task<int> f()", "a_awaiter<int> f()")] == [
+        "b_awaiter f()", "task<int> f()", "a_awaiter<int> f()", "c_awaiter f()", "c_awaiter<int> f()")] == [
         "co_await f(int) -> io_result<>", "static co_await f() -> io_result<>", "co_await f() -> io_result<>",
-        "co_await f()", "f() -> task<int>", "co_await f() -> io_result<>"]
+        "co_await f()", "f() -> task<int>", "co_await f() -> io_result<>", "co_await f() -> Result",
+        "co_await f()"]
