@@ -67,6 +67,8 @@ public:
 
     /// Replaces the error and keeps the progress beside it.
     constexpr void set_error(gyre::error failure) noexcept { error_ = failure; }
+
+    /// What was reached before the error: the null state if that was nothing.
     [[nodiscard]] constexpr const Value& value() const noexcept GYRE_LIFETIMEBOUND {
         return value_;
     }

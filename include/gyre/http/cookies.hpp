@@ -26,11 +26,11 @@ enum class same_site : std::uint8_t { unsaid, strict, lax, none };
 struct cookie {
     std::string name;
     std::string value;
-    std::string path = "/";
-    std::string domain;                         ///< Empty: this host only.
+    std::string path = "/";  ///< Of the requests that it goes with: from here on.
+    std::string domain;      ///< Empty: this host only.
     std::optional<std::chrono::seconds> lives;  ///< 0 or less removes it.
-    bool for_http_only = true;
-    bool for_secure_only = true;
+    bool for_http_only = true;                  ///< Scripts do not see it.
+    bool for_secure_only = true;                ///< It goes with requests over TLS alone.
     same_site with = same_site::lax;
 };
 

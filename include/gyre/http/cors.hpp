@@ -18,7 +18,7 @@ struct cors_policy {
     std::vector<std::string> methods = {"GET", "HEAD", "POST"};
     std::vector<std::string> request_fields;   ///< That scripts may set.
     std::vector<std::string> response_fields;  ///< That scripts may see.
-    bool with_credentials = false;
+    bool with_credentials = false;  ///< Scripts may see answers to requests with cookies.
     std::chrono::seconds remembered_for = std::chrono::minutes{10};  ///< By the browser.
 };
 

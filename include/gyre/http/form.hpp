@@ -25,6 +25,8 @@ public:
 
     form() noexcept = default;
 
+    /// Takes a form, or the query of a URL, apart.
+    ///
     /// @param  pairs_max  More is an error.
     ///
     /// Errors:  `errc::malformed` for an incomplete escape or a NUL; `errc::limit_exceeded`.

@@ -62,7 +62,7 @@ public:
     /// Forgets all datagrams.
     void clear() noexcept;
 
-    // For the sockets: makes the record ask for everything, and takes in what came of it.
+    // Implementation: for the sockets; makes the record ask for everything, and takes in what came of it.
 
     void prepare_receive(batch_operation& op) noexcept;
     void prepare_send(batch_operation& op) noexcept;

@@ -103,6 +103,8 @@ public:
     /// Not open: everything ends with `errc::closed`.
     directory() noexcept = default;
 
+    /// Opens the directory at `path`.
+    ///
     /// Errors: as above, `errc::not_a_directory`.
     [[nodiscard]] static task<io_result<directory>> open(std::string path);
 

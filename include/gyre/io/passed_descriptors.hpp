@@ -48,7 +48,7 @@ public:
     /// Closes those that were not taken.
     void clear() noexcept;
 
-    // For the sockets: makes room, and takes in what came.
+    // Implementation: for the sockets; makes room, and takes in what came.
 
     void prepare_receive(message_operation& op, io_context& on) noexcept;
     void note_received(const message_operation& op) noexcept;

@@ -29,6 +29,7 @@ class child_stream {
 public:
     /// Ours.
     constexpr child_stream() noexcept = default;
+    /// The stream of this process, as by default.
     [[nodiscard]] static constexpr child_stream inherited() noexcept { return {}; }
 
     /// /dev/null.

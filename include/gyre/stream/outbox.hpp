@@ -125,6 +125,7 @@ public:
     /// Which bound was met when a disconnecting outbox failed.
     [[nodiscard]] outbox_bound bound_met() const noexcept { return bound_met_; }
 
+    /// Whether `close` was called.
     [[nodiscard]] bool closed() const noexcept { return closed_; }
 
     /// What is queued or being written. Of a message that is written in part, all of it.

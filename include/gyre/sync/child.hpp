@@ -52,6 +52,7 @@ public:
 
     /// Asks this child alone to end. Nothing happens once it has.
     void request_stop() noexcept { request(stop_level::stop); }
+    /// Asks it to begin nothing new: see `stop_level::drain`.
     void request_drain() noexcept { request(stop_level::drain); }
 
     /// It has neither ended nor been let go.

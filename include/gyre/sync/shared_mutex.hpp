@@ -77,12 +77,14 @@ public:
     io_result<guard> lock_blocking(time_point deadline = never) noexcept {
         return block_on(lock(), deadline);
     }
+    /// The same for one that only reads.
     io_result<shared_guard> lock_shared_blocking(time_point deadline = never) noexcept {
         return block_on(lock_shared(), deadline);
     }
 
     /// The lock if it is free and no caller waits; an empty guard otherwise.
     [[nodiscard]] guard try_lock() noexcept { return guard{free_.try_acquire(all)}; }
+    /// The same for one that only reads.
     [[nodiscard]] shared_guard try_lock_shared() noexcept {
         return shared_guard{free_.try_acquire(1)};
     }

@@ -121,6 +121,7 @@ public:
 
     /// Asks every child, and the body, to end. Children spawned later begin stopped.
     void request_stop() noexcept { stop_branches(stop_level::stop); }
+    /// Asks them to begin nothing new: see `stop_level::drain`.
     void request_drain() noexcept { stop_branches(stop_level::drain); }
 
     template <class Result, stop_level EndsAt>

@@ -110,11 +110,14 @@ public:
 
     /// Asks every child to end; their results still come.
     void request_stop() noexcept { request(stop_level::stop); }
+    /// Asks them to begin nothing new: see `stop_level::drain`.
     void request_drain() noexcept { request(stop_level::drain); }
 
     /// Children that run, and results that were not taken.
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    /// No child runs, and no result waits.
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+    /// There are as many of both as there may be: a result must be taken before the next `spawn`.
     [[nodiscard]] bool full() const noexcept { return size_ == results_.size(); }
 
 private:

@@ -185,6 +185,7 @@ public:
     /// Nothing gets through any more in either direction, nor does what is under way. Streams go on
     /// where they were when it is healed, unless their patience ends first.
     void partition(const machine& one, const machine& other);
+    /// Ends that.
     void heal(const machine& one, const machine& other);
 
     // Running.

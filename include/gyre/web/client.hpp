@@ -38,6 +38,7 @@ namespace gyre::web {
 struct proxy {
     std::string host;
     std::uint16_t port = 0;
+    /// Sent with each request that it forwards, and with CONNECT.
     std::optional<http::basic_credentials> credentials;
 };
 
@@ -73,10 +74,11 @@ struct client_options {
     tls::context settings;
     tls::stream_options tls;
 
-    std::optional<web::proxy> via;
+    std::optional<web::proxy> via;  ///< None: each connection is to the server itself.
     /// Which URLs go through the proxy; all if empty. Must not throw.
     std::function<bool(const url&)> proxied;
 
+    /// Of requests that bring no field of this name; empty: none.
     std::string user_agent = "gyre";
 };
 

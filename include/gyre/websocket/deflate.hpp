@@ -29,9 +29,9 @@ enum class piece_end : std::uint8_t {
 struct deflater_settings {
     deflater_settings() noexcept = default;
 
-    int window_bits = 15;  ///< 9 to 15.
-    int level = 6;
-    int memory_level = 8;
+    int window_bits = 15;       ///< 9 to 15.
+    int level = 6;              ///< How hard zlib tries: 1 to 9.
+    int memory_level = 8;       ///< How much memory it takes for that: 1 to 9.
     bool context_kept = false;  ///< Messages refer to earlier ones.
 };
 

@@ -34,9 +34,9 @@ struct deflate_options {
 /// What was agreed.
 // RFC 7692, 7.1.
 struct deflate_agreement {
-    bool our_context_kept = true;
-    bool peer_context_kept = true;
-    int our_window_bits = 15;  ///< With 8 we do not compress: zlib cannot.
+    bool our_context_kept = true;   ///< Our messages may refer to earlier ones of ours.
+    bool peer_context_kept = true;  ///< The same of the peer's.
+    int our_window_bits = 15;       ///< With 8 we do not compress: zlib cannot.
     int peer_window_bits = 15;
 
     friend bool operator==(const deflate_agreement&, const deflate_agreement&) = default;

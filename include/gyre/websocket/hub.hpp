@@ -35,7 +35,7 @@ enum class slow_member : std::uint8_t {
 struct hub_options {
     hub_options() noexcept = default;
 
-    std::size_t members_max = 100'000;
+    std::size_t members_max = 100'000;  ///< At least 1; one more is refused.
     std::size_t bytes_max = std::size_t{1}
                             << 20;    ///< Queued for one member; shared between members.
     std::size_t messages_max = 1024;  ///< The same.

@@ -31,6 +31,8 @@ class prepared_message {
 public:
     prepared_message() noexcept = default;  ///< None: nothing is sent.
 
+    /// Makes the frame of a message.
+    ///
     /// @param  payload  Copied.
     ///
     /// Errors:  `errc::malformed` for a text that is no UTF-8.
