@@ -196,7 +196,7 @@ def find_pages(root: Path) -> Pages:
 def in_markdown(text: str) -> str:
     """What GitHub reads as a list, Python's Markdown reads so behind an empty line, and indented by four.
     Comments go: in front of a block they would become a paragraph with it. A bar in code ends no cell of a
-    table there, so it needs no escape."""
+    table there, so it needs no escape; and in a narrow column no line may end behind an indentation."""
     result: list[str] = []
     in_list = False
     for _, line, prose in lines_of(text):
@@ -211,7 +211,8 @@ def in_markdown(text: str) -> str:
             in_list = False
         indentation = len(line) - len(line.lstrip(" "))
         if prose and line.startswith("|"):
-            result.append(CODE_SPAN.sub(lambda code: code[0].replace("\\|", "|"), line))
+            row = CODE_SPAN.sub(lambda code: code[0].replace("\\|", "|"), line)
+            result.append(row.replace("&emsp;", "&nbsp;&nbsp;&nbsp;"))
         else:
             result.append(" " * indentation + line if in_list else line)
     return "\n".join(result)

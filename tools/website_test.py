@@ -92,6 +92,11 @@ def test_a_bar_in_code_within_a_table_is_no_escape() -> None:
     assert website.in_markdown("`a\\|b`") == "`a\\|b`"
 
 
+def test_no_line_of_a_cell_ends_behind_its_indentation() -> None:
+    assert website.in_markdown("| &emsp;`a`<br>&emsp;`b` |") == (
+        "| &nbsp;&nbsp;&nbsp;`a`<br>&nbsp;&nbsp;&nbsp;`b` |")
+
+
 def test_staged_links_lead_to_pages(project, tmp_path):
     pages = website.find_pages(project())
     build = tmp_path / "build"
