@@ -32,7 +32,7 @@ function(vcpkg_cmake_config_fixup)  # To share/gyre: one folder less below the p
     set(targets ${CURRENT_PACKAGES_DIR}/share/gyre/gyre-targets.cmake)
     file(READ ${targets} text)
     set(up "get_filename_component(_IMPORT_PREFIX \"\${_IMPORT_PREFIX}\" PATH)\n")
-    string(REPLACE "${up}${up}${up}${up}" "${up}${up}${up}" moved "${text}")
+    string(REPLACE "${up}${up}${up}" "${up}${up}" moved "${text}")
     if(moved STREQUAL text)
         message(FATAL_ERROR "${targets} finds its prefix in another way")
     endif()
