@@ -2,7 +2,7 @@
 #
 # talk.sh KIND: runs the server that a way has built on libraries of this kind, `shared` or `static`. It sends
 # back a line, and ends with 0 when it is asked to.
-server=/door/work/server
+server=/door/program/server
 if [[ $1 == shared ]]; then drawn=yes; else drawn=no; fi
 if [[ $(ldd "$server") == *libgyre.so* ]]; then draws=yes; else draws=no; fi
 if [[ $draws != "$drawn" ]]; then

@@ -7,6 +7,6 @@ conan profile detect
 settings=(-nr -s compiler.cppstd=20 -c tools.cmake.cmaketoolchain:generator=Ninja)
 conan create gyre/packaging/conan "${settings[@]}" -c tools.system.package_manager:mode=install
 conan install --requires=gyre/0.1.0 "${settings[@]}" -g CMakeToolchain -of conan
-cmake -S server -B work -G Ninja -DCMAKE_BUILD_TYPE=Release \
+cmake -S server -B program -G Ninja -DCMAKE_BUILD_TYPE=Release \
     -DCMAKE_TOOLCHAIN_FILE=/door/conan/conan_toolchain.cmake
-cmake --build work
+cmake --build program

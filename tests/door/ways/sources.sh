@@ -5,5 +5,5 @@ cmake -S gyre -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DGYRE_BUILD_TESTS=OF
     -DGYRE_BUILD_EXCHANGE=OFF
 cmake --build build
 cmake --install build --prefix /door/prefix
-cmake -S server -B work -G Ninja -DCMAKE_PREFIX_PATH=/door/prefix
-cmake --build work
+cmake -S server -B program -G Ninja -DCMAKE_PREFIX_PATH=/door/prefix
+cmake --build program
