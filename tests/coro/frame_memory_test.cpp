@@ -6,6 +6,7 @@
 #include <gyre/base/result.hpp>
 #include <gyre/coro/task.hpp>
 #include <gyre/io/run.hpp>
+#include <gyre/sync/generator.hpp>
 #include <support/harness.hpp>
 
 #include <base/ending.hpp>
@@ -17,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <memory_resource>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -24,6 +26,12 @@ using namespace gyre;
 using namespace gyre::testing;
 
 namespace {
+
+// Has no memory, and does not say so by an exception.
+struct exhausted {
+    void* allocate(std::size_t, std::size_t) { return nullptr; }
+    void deallocate(void*, std::size_t, std::size_t) {}
+};
 
 // Knows what it has given, and that exactly this comes back.
 class ledger final : public std::pmr::memory_resource {
@@ -89,8 +97,22 @@ task<int> in_cache(int it) { co_return it; }
     co_return kept.data();
 }
 
+[[gnu::noinline]] task<int> by_reference(const std::allocator_arg_t&, ledger* const& from, int it) {
+    co_return it + static_cast<int>(from->out.size());
+}
+
+[[gnu::noinline]] task<> in_nothing(std::allocator_arg_t, exhausted*) { co_return; }
+
+[[gnu::noinline]] generator<int> count(std::allocator_arg_t, std::pmr::memory_resource*, int end) {
+    for (int each = 0; each < end; ++each) co_yield co_await in_cache(each);
+}
+
 struct account {
     int balance = 7;
+
+    [[gnu::noinline]] generator<int> halves(std::allocator_arg_t, ledger*) {
+        for (; balance > 0; balance /= 2) co_yield balance;
+    }
 
     [[gnu::noinline]] task<int> read(std::allocator_arg_t, std::pmr::memory_resource*, int more) {
         const int same = co_await in_cache(more);
@@ -155,4 +177,43 @@ TEST_CASE("a frame's resource is not null") {
         ending_of([] { static_cast<void>(in_resource(std::allocator_arg, nullptr, 1)); });
     CHECK(it.signal == SIGABRT);
     CHECK(it.said_that("a frame's resource is not null"));
+}
+
+TEST_CASE("a resource that returns null has failed a check, and no frame is made there") {
+    exhausted empty;
+    const ending it = ending_of([&] { static_cast<void>(in_nothing(std::allocator_arg, &empty)); });
+    CHECK(it.signal == SIGABRT);
+    CHECK(it.said_that("this one returned null"));
+}
+
+TEST_CASE("a tag that is taken by reference asks all the same") {
+    ledger book;
+    ledger* from = &book;
+    CHECK(run(by_reference(std::allocator_arg, from, 3)) == 4);
+    CHECK(book.given == 1);
+    CHECK(book.out.empty());
+}
+
+TEST_CASE("a generator's frame is in a resource, to its end or until it is dropped") {
+    ledger book;
+    account mine;
+    const auto total = [](generator<int> values) -> task<int> {
+        int sum = 0;
+        for (;;) {
+            const std::optional<int> value = co_await values.next();
+            if (!value) co_return sum;
+            sum += *value;
+        }
+    };
+    CHECK(run(total(count(std::allocator_arg, &book, 5))) == 10);
+    CHECK(run(total(mine.halves(std::allocator_arg, &book))) == 11);
+    CHECK(book.given == 2);
+    CHECK(book.out.empty());
+
+    const auto first = [](generator<int> values) -> task<int> {
+        co_return (co_await values.next()).value_or(-1);
+    };
+    CHECK(run(first(count(std::allocator_arg, &book, 5))) == 0);
+    CHECK(book.given == 3);
+    CHECK(book.out.empty());
 }

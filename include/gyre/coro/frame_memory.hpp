@@ -2,9 +2,10 @@
 //
 // Frames in memory of the program's choice, for coroutines that ask for it.
 //
-// A task's coroutine whose first parameters are `std::allocator_arg_t` and a pointer to a resource has its
-// frame there; all others have theirs in the frame cache, and pay nothing for the choice. The pointer stands
-// behind the frame. task.hpp says which coroutines these are.
+// A coroutine whose first parameters are `std::allocator_arg_t` and a pointer to a resource has its frame
+// there; all others have theirs in the frame cache, and pay nothing for the choice. The pointer stands
+// behind the frame. It is by std::coroutine_traits that these coroutines get another promise; each coroutine
+// type has a specialisation beside it.
 #pragma once
 
 #include <gyre/base/check.hpp>
@@ -21,7 +22,8 @@ namespace gyre {
 ///
 /// Ownership:  it is borrowed, and outlives the tasks whose frames it has.
 /// Errors:     what `allocate` throws reaches the caller of the coroutine's function, before there is a task.
-///             Without exceptions it ends the process, as a null resource does: a failed check.
+///             Without exceptions it ends the process, as do a null resource and one that returns null:
+///             failed checks.
 /// Threads:    `allocate` is called where the function is, `deallocate` where the task ends or is destroyed.
 ///             A resource of one thread, as `std::pmr::monotonic_buffer_resource` is, serves tasks of one.
 /// Cost:       one call of each for a frame, which is one pointer larger; none where the compiler puts a
@@ -73,9 +75,50 @@ private:
     [[nodiscard]] static void* take(std::size_t size, Pointer from) {
         expects(from != nullptr, "a frame's resource is not null");
         void* frame = from->allocate(whole(size), alignof(std::max_align_t));
+        expects(frame != nullptr,
+                "a frame's resource that has no memory left throws; this one returned null");
         std::construct_at(&behind(frame, size), from);
         return frame;
     }
+};
+
+// Which coroutines these are
+
+/// The parameter that asks for a resource: `std::allocator_arg_t`, by value or by reference.
+template <class Type>
+concept frame_tag = std::same_as<std::remove_cvref_t<Type>, std::allocator_arg_t>;
+
+/// Stands for what is missing behind a tag.
+struct no_frame_resource;
+
+/// The type behind the tag that `Parameters` begin with, if they do; members and lambdas have their object
+/// in front of it.
+template <class... Parameters>
+struct frame_parameter {};
+template <frame_tag Tag>
+struct frame_parameter<Tag> {
+    using type = no_frame_resource;
+};
+template <frame_tag Tag, class Pointer, class... Rest>
+struct frame_parameter<Tag, Pointer, Rest...> {
+    using type = std::remove_cvref_t<Pointer>;
+};
+template <class Object, frame_tag Tag, class... Rest>
+    requires(!frame_tag<Object>)
+struct frame_parameter<Object, Tag, Rest...> : frame_parameter<Tag, Rest...> {};
+
+/// Parameters that begin with a tag, or with an object and a tag.
+template <class... Parameters>
+concept asks_for_resource = requires { typename frame_parameter<Parameters...>::type; };
+
+/// Of a coroutine that asks for one. It is known by the promise of `Coroutine`, which the other is derived
+/// from.
+template <class Coroutine, class... Parameters>
+struct resource_frame_traits {
+    using promise_type = frame_in_resource<typename Coroutine::promise_type,
+                                           typename frame_parameter<Parameters...>::type>;
+    static_assert(sizeof(promise_type) == sizeof(typename Coroutine::promise_type) &&
+                  alignof(promise_type) == alignof(typename Coroutine::promise_type));
 };
 
 }  // namespace gyre

@@ -157,21 +157,7 @@ static_assert(awaitable<task<int>> && awaitable<task<>>);
 template <class Result>
 struct std::tuple_size<gyre::task<Result>> : gyre::bound_before_awaited<gyre::task<Result>> {};
 
-// Frames from a resource. A task knows its coroutine by the promise that this one is derived from.
-namespace gyre {
-
-template <class Result, class Pointer>
-struct resource_frame_traits {
-    using promise_type = frame_in_resource<typename task<Result>::promise_type, Pointer>;
-    static_assert(sizeof(promise_type) == sizeof(typename task<Result>::promise_type) &&
-                  alignof(promise_type) == alignof(typename task<Result>::promise_type));
-};
-
-}  // namespace gyre
-
-template <class Result, class Pointer, class... Rest>
-struct std::coroutine_traits<gyre::task<Result>, std::allocator_arg_t, Pointer, Rest...>
-    : gyre::resource_frame_traits<Result, Pointer> {};
-template <class Result, class Object, class Pointer, class... Rest>
-struct std::coroutine_traits<gyre::task<Result>, Object, std::allocator_arg_t, Pointer, Rest...>
-    : gyre::resource_frame_traits<Result, Pointer> {};
+template <class Result, class... Parameters>
+    requires gyre::asks_for_resource<Parameters...>
+struct std::coroutine_traits<gyre::task<Result>, Parameters...>
+    : gyre::resource_frame_traits<gyre::task<Result>, Parameters...> {};

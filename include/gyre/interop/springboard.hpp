@@ -9,8 +9,10 @@
 #pragma once
 
 #include <gyre/base/check.hpp>
+#include <gyre/coro/frame_memory.hpp>
 #include <gyre/coro/launch.hpp>
 
+#include <coroutine>
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -190,3 +192,12 @@ stop_handle springboard<Result>::call(Executor& where, Handler handler) && {
 }
 
 }  // namespace gyre
+
+template <class Result, class... Parameters>
+    requires gyre::asks_for_resource<Parameters...>
+struct std::coroutine_traits<gyre::springboard<Result>, Parameters...> {
+    using promise_type = typename gyre::springboard<Result>::promise_type;
+    static_assert(sizeof...(Parameters) == 0,
+                  "a springboard's frame and record are one block of the frame cache: take "
+                  "std::allocator_arg_t in a task that it awaits");
+};

@@ -8,6 +8,7 @@
 
 #include <gyre/base/check.hpp>
 #include <gyre/base/exception.hpp>
+#include <gyre/coro/frame_memory.hpp>
 #include <gyre/coro/resume.hpp>
 #include <gyre/coro/task_node.hpp>
 
@@ -21,7 +22,8 @@ namespace gyre {
 
 /// Yields `Value`s until it returns. Owns its frame; moves. One consumer at a time. It may be
 /// destroyed between two values: its body then ends at the co_yield, locals destroyed in order.
-/// `co_yield` copies an lvalue and moves everything else.
+/// `co_yield` copies an lvalue and moves everything else. Its frame may be in a resource, as a task's
+/// (frame_memory.hpp).
 template <class Value>
 class [[nodiscard]] generator {
 public:
@@ -76,8 +78,9 @@ class generator<Value>::promise_type : public task_node {
 public:
     struct hand_over {
         [[nodiscard]] bool await_ready() const noexcept { return false; }
+        template <std::derived_from<promise_type> Promise>
         [[nodiscard, gnu::always_inline]] std::coroutine_handle<> await_suspend(
-            std::coroutine_handle<promise_type> self) const noexcept {
+            std::coroutine_handle<Promise> self) const noexcept {
             return transfer(self.promise().consumer);
         }
         void await_resume() const noexcept {}
@@ -136,3 +139,8 @@ std::optional<Value> generator<Value>::next_awaiter::await_resume() {
 }
 
 }  // namespace gyre
+
+template <class Value, class... Parameters>
+    requires gyre::asks_for_resource<Parameters...>
+struct std::coroutine_traits<gyre::generator<Value>, Parameters...>
+    : gyre::resource_frame_traits<gyre::generator<Value>, Parameters...> {};
