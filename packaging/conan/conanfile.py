@@ -6,18 +6,19 @@ from pathlib import Path
 from typing import ClassVar
 
 from conan import ConanFile
+from conan.errors import ConanInvalidConfiguration
 from conan.tools.build import check_min_cppstd
 from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
 from conan.tools.files import copy, load
 from conan.tools.system.package_manager import Apt
 
-# What each is built on, as Debian names it, and which others it needs.
+# What each is built on, as Debian names it, which others it needs, and what is linked.
 COMPONENTS = {
-    "tls": (["libssl-dev"], []),
-    "http": (["node-llhttp", "zlib1g-dev", "libzstd-dev", "pkg-config"], []),
-    "http2": (["libnghttp2-dev"], ["http"]),
-    "websocket": ([], ["http"]),
-    "web": ([], ["tls", "http"]),
+    "tls": (["libssl-dev"], [], ["ssl", "crypto"]),
+    "http": (["node-llhttp", "zlib1g-dev", "libzstd-dev", "pkg-config"], [], ["z", "zstd"]),
+    "http2": (["libnghttp2-dev"], ["http"], ["nghttp2"]),
+    "websocket": ([], ["http"], ["z"]),
+    "web": ([], ["tls", "http"], []),
 }
 
 
@@ -27,8 +28,8 @@ class Gyre(ConanFile):
     description = "Coroutine-native I/O for C++20 on Linux"
     package_type = "static-library"
     settings = "os", "arch", "compiler", "build_type"
-    options: ClassVar = {each: [True, False] for each in COMPONENTS}
-    default_options: ClassVar = dict.fromkeys(COMPONENTS, False)
+    options: ClassVar = {each: [True, False] for each in ("fPIC", *COMPONENTS)}
+    default_options: ClassVar = {"fPIC": True, **dict.fromkeys(COMPONENTS, False)}
 
     @property
     def project(self):
@@ -36,7 +37,11 @@ class Gyre(ConanFile):
 
     @property
     def chosen(self):
-        return [each for each in COMPONENTS if self.options.get_safe(each)]
+        """The components that were asked for, and what those need: options cannot be changed any more."""
+        asked = {each for each in COMPONENTS if self.options.get_safe(each)}
+        for each in tuple(asked):
+            asked.update(COMPONENTS[each][1])
+        return [each for each in COMPONENTS if each in asked]
 
     def set_version(self):
         text = load(self, self.project / "CMakeLists.txt")
@@ -46,12 +51,9 @@ class Gyre(ConanFile):
         for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "modules/*", "src/*"):
             copy(self, pattern, self.project, self.export_sources_folder)
 
-    def configure(self):
-        for each in self.chosen:
-            for needed in COMPONENTS[each][1]:
-                setattr(self.options, needed, True)
-
     def validate(self):
+        if self.settings.os != "Linux":
+            raise ConanInvalidConfiguration("gyre is for Linux")
         check_min_cppstd(self, 20)
 
     def layout(self):
@@ -80,4 +82,16 @@ class Gyre(ConanFile):
     def package_info(self):
         # find_package(gyre) reads the configuration that gyre installs itself, and no other.
         self.cpp_info.set_property("cmake_find_mode", "none")
-        self.cpp_info.builddirs = ["lib/cmake/gyre"]
+        core = self.cpp_info.components["gyre"]
+        core.builddirs = ["lib/cmake/gyre"]
+        core.libs = ["gyre"]
+        core.system_libs = ["cares", "pthread"]
+        for each in self.chosen:
+            _, needs, system = COMPONENTS[each]
+            if each == "web" and "http2" in self.chosen:
+                needs = ["http2", *needs]
+            part = self.cpp_info.components[each]
+            part.set_property("pkg_config_name", f"gyre-{each}")
+            part.libs = [f"gyre-{each}"]
+            part.system_libs = system
+            part.requires = ["gyre", *needs]
