@@ -7,7 +7,19 @@
 set(gyre_core base coro sync stream runtime io)
 # Each minor version may break it, until 1.0.
 set(gyre_soversion ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
-file(RELATIVE_PATH gyre_pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+# The system's own folders by their names, which pkg-config leaves out; other prefixes may be moved.
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr" OR IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+    set(gyre_pc_prefix ${CMAKE_INSTALL_PREFIX})
+else()
+    file(RELATIVE_PATH gyre_pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+    set(gyre_pc_prefix "\${pcfiledir}/${gyre_pc_prefix}")
+endif()
+foreach(each IN ITEMS INCLUDEDIR LIBDIR DATADIR)
+    set(gyre_pc_${each} "${CMAKE_INSTALL_${each}}")
+    if(NOT IS_ABSOLUTE "${gyre_pc_${each}}")
+        set(gyre_pc_${each} "\${prefix}/${gyre_pc_${each}}")
+    endif()
+endforeach()
 
 # gyre_one_library(NAME [LAYERS layers...] [OBJECTS targets...] [ON names...] [PRIVATE targets...]
 #                  [MODULES modules...]): libNAME, exported as the package's shared gyre::NAME, the latter
