@@ -46,6 +46,12 @@ foreach(component runtime protocols development)
     install(FILES ${gyre_copyright} ${PROJECT_BINARY_DIR}/changelog.gz DESTINATION share/doc/${name}
         COMPONENT ${component})
 endforeach()
+# The documents, in folders as here, so that their links lead somewhere.
+set(documents share/doc/libgyre-dev)
+install(FILES README.md DESTINATION ${documents})
+install(FILES docs/reference.md docs/inventory.md docs/VERSIONING.md DESTINATION ${documents}/docs)
+install(DIRECTORY docs/guide docs/decisions DESTINATION ${documents}/docs)
+install(DIRECTORY examples DESTINATION ${documents})
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME gyre)
@@ -65,6 +71,9 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
 # So that packages of programs find out which of these they need, and the loader learns of new libraries.
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
+file(WRITE ${PROJECT_BINARY_DIR}/triggers "activate-noawait ldconfig\n")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/triggers)
+set(CPACK_DEBIAN_PROTOCOLS_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/triggers)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME ${gyre_runtime})
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PROTOCOLS_PACKAGE_NAME ${gyre_protocols})
