@@ -3,12 +3,8 @@
 // The symbol that include/gyre/base/build.hpp asks for.
 #include <gyre/base/build.hpp>
 
-namespace gyre {
-
 #if defined(__cpp_exceptions)
-const char built_with_exceptions = 1;
+const char gyre::built_with_exceptions = 1;
 #else
-const char built_without_exceptions = 1;
+const char gyre::built_without_exceptions = 1;
 #endif
-
-}  // namespace gyre

@@ -3,8 +3,9 @@
 // The build's configuration as constants, and a guard against linking two configurations together.
 //
 // With and without exceptions, promises have different layouts, and an exception that crosses a
-// frame compiled without them skips its destructors. So every object file that sees a coroutine
-// header asks the linker for a symbol that only the library of its own kind defines.
+// frame compiled without them skips its destructors. Layouts also change with a minor version, and with
+// libstdc++'s checked containers (-D_GLIBCXX_DEBUG). So every object file that sees a coroutine header
+// asks the linker for a symbol that only the library of its own kind defines.
 // docs/decisions/0002-link-guard.md tells why this is no inline namespace.
 #pragma once
 
@@ -12,6 +13,13 @@
 #include <type_traits>
 
 namespace gyre {
+
+// The version is CMakeLists.txt's, which looks for it here.
+#if defined(_GLIBCXX_DEBUG)
+inline namespace v0_1_with_checked_containers {
+#else
+inline namespace v0_1 {
+#endif
 
 #if defined(__cpp_exceptions)
 inline constexpr bool exceptions_enabled = true;
@@ -22,6 +30,8 @@ inline constexpr bool exceptions_enabled = false;
 extern const char built_without_exceptions;
 [[gnu::used, gnu::retain]] static const char* const exceptions_guard = &built_without_exceptions;
 #endif
+
+}  // inline namespace
 
 /// Whether handing control from coroutine to coroutine is a tail call. clang makes it one at every
 /// level; g++ 12 only from -O2 on and never under ASan, and no macro tells -O1 from -O2.
