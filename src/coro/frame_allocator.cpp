@@ -38,6 +38,8 @@ struct trimmer {
 
 }  // namespace
 
+constinit thread_local frame_cache frame_cache::here_;
+
 /// Free blocks for all threads, for as long as the process lives. A lock is taken once a batch.
 class frame_cache::central_cache {
 public:

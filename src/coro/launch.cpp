@@ -11,6 +11,10 @@
 
 namespace gyre {
 
+// Defined once, here: an inline variable is one for each shared object that RTLD_LOCAL keeps apart.
+constinit thread_local void* noted_transfer = nullptr;
+constinit thread_local loop* loop::running_here = nullptr;
+
 void or_terminate::fail(const std::exception_ptr& thrown, const task_node* ended) const noexcept {
     std::string text = "an exception leaves a task that was launched with or_terminate: ";
     text += describe(thrown);

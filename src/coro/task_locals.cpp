@@ -7,6 +7,8 @@
 
 namespace gyre {
 
+constinit task_local<std::string> task_name;
+
 // Bindings that others of the same key hide are left behind.
 task_locals::task_locals(const local_frame* top) {
     if (top == nullptr) return;

@@ -15,6 +15,8 @@
 #include <string_view>
 
 namespace gyre {
+
+constinit std::atomic<loop_decorator*> loop_decorator::current = nullptr;
 namespace {
 
 struct requirement {

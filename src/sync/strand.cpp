@@ -5,6 +5,8 @@
 
 namespace gyre {
 
+constinit work strand::busy{nullptr};
+
 // The inbox is null while the strand is at rest. The poster that changes that posts the strand
 // below; until it rests again, the list ends in `busy`, so that later posters see that it will look
 // again.

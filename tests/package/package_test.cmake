@@ -10,6 +10,7 @@ set(says_http "200: hello, stranger\n")
 set(says_http2 "200: hello, stranger\n200: hello, neighbour\n")
 set(says_websocket "1000 back, closed\n")
 set(says_shared "64 bytes held, 0 left, a loop runs\n")
+set(says_test "noon\n")
 set(says_web "200: hello from /there\n")
 
 function(run)
@@ -42,6 +43,16 @@ function(check_stranger directory)
     endif()
 endfunction()
 
+# ask_for(KINDS...): a project that asks for each in turn; sets `result` and `said`.
+function(ask_for)
+    execute_process(COMMAND ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/kinds -B ${WORK_DIR}/kinds --fresh
+            -G ${GENERATOR} ${own} -DCMAKE_PREFIX_PATH=${WORK_DIR}/prefix "-DKINDS=${ARGN}"
+        RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE said)
+    string(REGEX REPLACE "[ \n]+" " " said "${said}")  # CMake breaks lines.
+    set(result "${result}" PARENT_SCOPE)
+    set(said "${said}" PARENT_SCOPE)
+endfunction()
+
 file(REMOVE_RECURSE ${WORK_DIR})
 run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${WORK_DIR}/prefix)
 set(all -DCOMPONENTS=${COMPONENTS})
@@ -67,9 +78,9 @@ endif()
 # The shared library, by one compiler; a program of the other one, which hides what it can; and an object of
 # the first in it. Then the same by pkg-config, and a program without exceptions, which must not link.
 if(SHARED AND OTHER_COMPILER)
-    check_stranger(shared ${other} -DCMAKE_CXX_FLAGS=-fvisibility=hidden -DCOMPONENTS=shared
+    check_stranger(shared ${other} -DCMAKE_CXX_FLAGS=-fvisibility=hidden -DCOMPONENTS=shared,test
         -DNEIGHBOUR=${WORK_DIR}/own/libneighbour.a)
-    set(components shared)
+    set(components shared test)
     check_components(shared)
 
     file(GLOB_RECURSE library ${WORK_DIR}/prefix/libgyre.so)
@@ -97,6 +108,36 @@ if(SHARED AND OTHER_COMPILER)
     if(result EQUAL 0 OR NOT said MATCHES "built_without_exceptions")
         message(FATAL_ERROR "a program without exceptions links with libgyre.so: ${said}")
     endif()
+
+    # Plug-ins of both compilers, whose own copies of what headers keep would be apart.
+    set(plugin ${CMAKE_CURRENT_LIST_DIR}/plugin.cpp -std=c++20 -O2 -fPIC -shared
+        -Wl,-rpath,${libraries} ${found})
+    run(${COMPILER} ${plugin} -o ${WORK_DIR}/own_plugin.so)
+    run(${OTHER_COMPILER} ${plugin} -o ${WORK_DIR}/other_plugin.so)
+    run(${OTHER_COMPILER} -std=c++20 ${CMAKE_CURRENT_LIST_DIR}/plugin_host.cpp -pthread
+        -o ${WORK_DIR}/plugin_host)
+    foreach(order "own;other" "other;own")
+        list(TRANSFORM order REPLACE "(.+)" "${WORK_DIR}/\\1_plugin.so")
+        run(${WORK_DIR}/plugin_host ${order})
+        if(NOT said STREQUAL "3 3 3 3 ")
+            message(FATAL_ERROR "${order}: they receive '${said}' bytes")
+        endif()
+    endforeach()
+
+    # A project takes one kind; what it asks for twice may differ in components.
+    foreach(kinds "static;shared" "shared;static")
+        ask_for(${kinds})
+        list(GET kinds 0 first)
+        if(result EQUAL 0 OR NOT said MATCHES "uses gyre's ${first} libraries")
+            message(FATAL_ERROR "both kinds in one project, ${kinds}: ${said}")
+        endif()
+    endforeach()
+    foreach(kinds "static;test" "shared;shared+test")
+        ask_for(${kinds})
+        if(NOT result EQUAL 0)
+            message(FATAL_ERROR "one kind, asked for twice, ${kinds}: ${said}")
+        endif()
+    endforeach()
 endif()
 
 # A component that there is not is missed when it is asked for, not when it is linked.

@@ -100,8 +100,7 @@ protected:
 
     // Invariant: the loop whose run() is innermost on this thread. The second of the library's two
     // thread-locals: posting to one's own loop must not cost an atomic operation, nor a check a call.
-    [[gnu::visibility("default")]] static inline constinit thread_local loop* running_here =
-        nullptr;
+    [[gnu::visibility("default")]] static constinit thread_local loop* running_here;
 
     static constexpr int units_per_turn = 256;
     static constexpr int accepts_per_turn = 128;

@@ -111,6 +111,4 @@ private:
     bool in_use_ = false;
 };
 
-inline thread_local constinit frame_cache frame_cache::here_;
-
 }  // namespace gyre

@@ -35,7 +35,7 @@ struct callback_frame {
 };
 
 // Part of the frame-allocator window's sanction: it too is set and taken within one resumption.
-[[gnu::visibility("default")]] inline constinit thread_local void* noted_transfer = nullptr;
+[[gnu::visibility("default")]] extern constinit thread_local void* noted_transfer;
 
 /// What the `await_suspend` that the compiler itself calls returns to hand control to `next`: that of
 /// the wrapper that `await_transform` returns, or of a promise's own awaiters. Awaitables below them

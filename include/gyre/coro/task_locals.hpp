@@ -81,7 +81,7 @@ public:
 };
 
 /// What a task is called, in dumps and by `this_task::name`.
-[[gnu::visibility("default")]] inline constinit task_local<std::string> task_name;
+[[gnu::visibility("default")]] extern constinit task_local<std::string> task_name;
 
 /// Copies of all that was bound at one moment; copies of this share them. For work that leaves the tree of
 /// awaits: capture it with a callback, pass it to a springboard. `this_task::locals` makes one.

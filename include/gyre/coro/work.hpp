@@ -15,7 +15,7 @@ struct work {
     using function = void (*)(work&) noexcept;
 
     work() noexcept = default;
-    explicit work(function f) noexcept : run{f} {}
+    constexpr explicit work(function f) noexcept : run{f} {}
 
     // Copies take what to do, never the place in a queue.
     work(const work& other) noexcept : run{other.run} {}

@@ -49,8 +49,7 @@ protected:
     ~loop_decorator() = default;
 
 private:
-    [[gnu::visibility("default")]] static inline constinit std::atomic<loop_decorator*> current =
-        nullptr;
+    [[gnu::visibility("default")]] static constinit std::atomic<loop_decorator*> current;
 };
 
 }  // namespace gyre

@@ -58,7 +58,7 @@ private:
     bool* destroyed_ = nullptr;           // While it runs: where it is to say so.
     std::atomic<work*> inbox_ = nullptr;  // Newest first; null while nothing is posted below.
     // Ends the list while the strand runs: see post.
-    [[gnu::visibility("default")]] static inline work busy{nullptr};
+    [[gnu::visibility("default")]] static work busy;
 };
 
 /// Runs a task on another executor of the same loop; made by `on`.
