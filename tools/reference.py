@@ -367,7 +367,8 @@ def page_of(names: list[Name]) -> str:
         of_layer = [name for name in names if name.layer == layer]
         if not of_layer:
             continue
-        lines += [f"## {layer}", "", f"{what}.", "", "| header, name | is a | first sentence |", "|---|---|---|"]
+        lines += [f"## {layer}", "", f"{what}.", "",
+                  "| header, name | is a | first sentence |", "|---|---|---|"]
         header = ""
         for name in of_layer:
             if name.header != header:
