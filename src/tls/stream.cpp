@@ -105,6 +105,8 @@ bool read_awaiter::begin(const environment& given) noexcept {
 bool read_awaiter::attempt() noexcept {
     const io_result<std::size_t> got = of_->tls.read(into_);
     of_->flush();  // An answer to the peer's new key, or why there is nothing more.
+    // After a failure to send, the peer was told of an end: its own says nothing about who began.
+    if (got.error() == errc::tls_truncated && of_->send_failure) return finish(of_->send_failure);
     return got.error() != errc::resource_unavailable && finish(got);
 }
 

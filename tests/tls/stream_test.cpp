@@ -231,6 +231,32 @@ TEST_CASE("a TLS stream: a peer that close_notify cannot reach is told of an end
     });
 }
 
+TEST_CASE("a TLS stream: a read tells what sending an earlier write has met") {
+    on_every_backend([](io_context&) -> task<> {
+        memory_pipe pipe{1000};
+        bool mute = false;
+        stream_pair pair = co_await shake_hands(
+            any_stream{mute_stream{std::move(pipe.first), mute}}, std::move(pipe.second));
+        std::string space(10, ' ');
+        error written;
+        co_await write_text(pair.server, "before", written);
+        mute = true;
+        const auto put = co_await pair.client.write_some(bytes_of("lost"));
+        co_await settle();
+        pair.server.close();  // The client has told it of an end.
+        const auto first = co_await pair.client.read_some(space);
+        const auto second = co_await pair.client.read_some(space);
+        const auto third = co_await pair.client.read_some(space);
+
+        CHECK_FALSE(written);
+        CHECK(put.ok());
+        CHECK(first.value() == 6);
+        CHECK(second.error() == errc::broken_pipe);
+        CHECK(second.error().during() == activity::write);
+        CHECK(third.error() == errc::broken_pipe);
+    });
+}
+
 TEST_CASE("a TLS stream: a peer that goes on to send is not heard out for ever") {
     on_every_backend([](io_context&) -> task<> {
         tls::stream_options options;

@@ -191,9 +191,10 @@ public:
     /// As any stream: see stream/concepts.hpp. And besides:
     ///
     /// Errors:        `errc::eof` only after the peer's close_notify; `errc::tls_truncated` if the transport
-    ///                ended without; `errc::tls_malformed`, `errc::tls_alert`: see `connection().failure()`;
-    ///                `errc::busy` while another read is pending; `errc::not_connected` before the
-    ///                handshake has ended.
+    ///                ended without, or what sending earlier writes has met if that came before: the peer is
+    ///                told of an end then, and may only have answered it; `errc::tls_malformed`,
+    ///                `errc::tls_alert`: see `connection().failure()`; `errc::busy` while another read is
+    ///                pending; `errc::not_connected` before the handshake has ended.
     /// Cancellation:  `errc::canceled`; nothing was taken from the stream.
     /// Threads:       resumes on the caller's executor.
     /// Cost:          no frame, no allocation; two copies, one of which decrypts. At once if bytes are there.
