@@ -139,7 +139,7 @@ bool write_awaiter::await_suspend(std::coroutine_handle<> handle,
                                   const environment* given) noexcept {
     if (stopped_before(*given)) return go_on(handle, *given, errc::canceled);
     if (of_ == nullptr || of_->closed) return go_on(handle, *given, errc::closed);
-    if (is_empty()) return go_on(handle, *given);
+    if (is_empty() && !of_->said_end) return go_on(handle, *given);
     if (of_->writing) return go_on(handle, *given, errc::busy);
     of_->remember(*given);
     of_->flush();
@@ -362,6 +362,7 @@ io_result<> stream::shutdown_send() noexcept {
     if (state_ == nullptr || state_->closed) return error{errc::closed, activity::shutdown};
     if (!state_->ready) return error{errc::not_connected, activity::shutdown};
     if (state_->send_failure) return state_->send_failure;
+    state_->said_end = true;
     const io_result<> ended = state_->tls.end_writing();
     state_->flush();
     return ended;

@@ -257,6 +257,38 @@ TEST_CASE("a TLS stream: a read tells what sending an earlier write has met") {
     });
 }
 
+// Sockets and pipes, on which nothing is kept back, end it at once.
+TEST_CASE("a TLS stream: an empty write behind the end waits until all has left") {
+    on_every_backend([](io_context&) -> task<> {
+        memory_pipe pipe{100};
+        stream_pair pair = co_await shake_hands(std::move(pipe.first), std::move(pipe.second));
+        error written;
+        co_await write_text(pair.client, long_text(10'000), written);
+        const auto before = co_await pair.client.write_some(const_buffer{});
+        static_cast<void>(pair.client.shutdown_send());
+        const auto full = co_await with_timeout(1ms, pair.client.write_some(const_buffer{}));
+        io_result<std::size_t> left{errc::busy};
+        std::string received;
+        error outcome;
+        const auto waits = [&]() -> task<> {
+            left = co_await pair.client.write_some(const_buffer{});
+            pair.client.close();
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(waits);
+            co_await read_to_end(pair.server, received, outcome);
+        };
+        co_await with_group(body);
+
+        CHECK_FALSE(written);
+        CHECK(before.ok());
+        CHECK(full.error() == errc::timed_out);
+        CHECK(left.ok());
+        CHECK(received == long_text(10'000));
+        CHECK(outcome == errc::eof);
+    });
+}
+
 TEST_CASE("a TLS stream: a peer that goes on to send is not heard out for ever") {
     on_every_backend([](io_context&) -> task<> {
         tls::stream_options options;

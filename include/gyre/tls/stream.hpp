@@ -71,6 +71,7 @@ public:
     bool ready = false;  // The handshake has ended well, and the loop has it.
     bool reading = false;
     bool writing = false;
+    bool said_end = false;  // `shutdown_send` was called.
     bool closed = false;
 
 private:
@@ -201,7 +202,8 @@ public:
     [[nodiscard]] read_awaiter read_some(read_space into) noexcept { return {state_, into}; }
 
     /// Encrypts up to 48 KiB and begins to send them. It is done when they are encrypted; another write waits
-    /// until they are sent, and so does `finish`. Destroying the stream drops what is not.
+    /// until they are sent, and so does `finish`. Destroying the stream drops what is not. An empty write is
+    /// done at once; after `shutdown_send`, when all that was said has been sent, close_notify included.
     ///
     /// Errors:        `errc::broken_pipe` after `shutdown_send`; what sending earlier writes has met;
     ///                `errc::busy` while another write is pending; `errc::not_connected` as above.
