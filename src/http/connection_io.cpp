@@ -18,7 +18,26 @@ constexpr std::string_view continue_line = "HTTP/1.1 100 Continue\r\n\r\n";
 constexpr std::size_t chunk_digits = 4;
 constexpr std::size_t chunk_bytes_max = 0xffff;
 
+// For what leaves by itself, with the loop's next turns; a peer that makes no room has been given up.
+constexpr duration wait_when_stopped = std::chrono::milliseconds{100};
+
 }  // namespace
+
+task<> say_end(any_stream& to, duration limit) {
+    if (!to.shutdown_send().ok()) co_return;
+    // A write of nothing: at once of a socket, and of TLS when all that it has encrypted is sent.
+    const std::array<std::byte, 1> byte{};
+    const const_buffer whole{byte};
+    any_message_writer writer{to};
+    any_write_awaiter sent = writer.write_some({&whole, 1}, byte.size());
+    const stop_level asked = co_await this_task::stop_state();
+    if (asked < stop_level::stop) {
+        static_cast<void>(co_await with_timeout(limit, std::move(sent)));
+    } else {
+        const duration bound = std::min(limit, wait_when_stopped);
+        static_cast<void>(co_await shielded(std::move(sent), bound));
+    }
+}
 
 task<io_result<>> connection_io::flush(const_buffer more, const_buffer behind) {
     while (flushing()) {

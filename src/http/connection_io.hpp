@@ -87,6 +87,11 @@ private:
     error broken_;  // Why nothing more can be written.
 };
 
+/// Ends our side of a stream in order, for one that is closed next: a peer behind TLS reads an end, and no
+/// cut. What was written before leaves as well, so it takes until the peer has room for that, `limit` at
+/// most; the peer's own end is not waited for. After a stop there is time for what needs no waiting.
+[[nodiscard]] task<> say_end(any_stream& to, duration limit);
+
 /// What a peer may take for something that has no end: silent for so long at most, and no slower in all than
 /// a rate, however it spreads its bytes. Only time that was spent waiting for it counts.
 class pace {

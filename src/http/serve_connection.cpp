@@ -41,6 +41,9 @@ public:
 
     [[nodiscard]] task<io_result<>> run();
 
+    /// After `run`: tells the peer of the end, unless it was told before, or has to see a cut.
+    [[nodiscard]] task<> close(error ended);
+
 private:
     // What follows an answer.
     enum class next : std::uint8_t { request, close };
@@ -95,6 +98,9 @@ private:
     std::uint64_t may_drop_ = 0;  // Of the present request's body.
     refusal refused_ = refusal::none;  // Of its head.
     next after_ = next::request;
+    bool is_cut_ = false;      // Of an answer that ends with the connection, not all has been sent.
+    bool peer_ended_ = false;  // Its direction, in order.
+    bool told_end_ = false;    // And was waited for.
 };
 
 // NOLINTNEXTLINE(readability-function-cognitive-complexity): a part that awaits is a frame for each request.
@@ -209,6 +215,7 @@ task<io_result<>> server_connection::end_waiting(error failed) {
         co_return ended;
     }
     if (failed == errc::eof) {
+        peer_ended_ = true;
         // RFC 9112, 8.
         co_return inside ? error{errc::connection_reset, activity::read} : error{};
     }
@@ -236,6 +243,7 @@ task<io_result<>> server_connection::refuse(status code, const char* why, error 
 task<io_result<>> server_connection::finish() {
     const io_result<> sent = co_await io_.flush();
     if (!sent.ok()) co_return sent;
+    is_cut_ = false;
     const io_result<> ended = co_await linger(error_for(message_->source.why()));
     co_return ended;
 }
@@ -254,7 +262,17 @@ task<io_result<>> server_connection::linger(io_result<> ended) {
         if (!got.ok()) break;
         dropped += got.value();
     }
+    told_end_ = true;
     co_return ended;
+}
+
+// RFC 9112, 9.8: over TLS, what ends without close_notify looks like an attack. Not after a failure to send,
+// nor in the middle of an answer whose end is that of the connection: it would look whole.
+task<> server_connection::close(error ended) {
+    const bool stopping = env_->chain->stopping();
+    const bool in_order = !ended || peer_ended_ || stopping;
+    if (is_cut_ || !in_order || (told_end_ && !stopping)) co_return;
+    co_await say_end(io_.stream, options_.linger_time_max);
 }
 
 void server_connection::begin_request() {
@@ -406,6 +424,7 @@ task<io_result<>> server_connection::write_produced(response& it, head_framing f
         if (!sent.ok()) co_return sent;
     }
     message_->sink.begin(mode, framing.length, it.trailers);
+    is_cut_ = mode == framed_sink::mode::until_close;
     exception_slot failure;
     kept_in<io_result<>> writing{producer.write(body_writer{message_->sink}), failure};
     const std::optional<io_result<>> written = co_await writing;
@@ -454,6 +473,7 @@ task<io_result<>> serve_connection(any_stream stream, const handler& handle,
     expects(handle != nullptr, "a server needs a handler");
     server_connection connection{std::move(stream), handle, options, hooks};
     const io_result<> ended = co_await connection.run();
+    co_await connection.close(ended.error());
     co_return ended;
 }
 

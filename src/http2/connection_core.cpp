@@ -3,6 +3,7 @@
 
 #include <gyre/coro/this_task.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <http/connection_io.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -50,6 +51,9 @@ task<io_result<>> connection_core::run() {
     co_await with_group(body);
     over_ = true;
     if (lingers_) co_await linger();
+    const bool told = lingers_ && !env_->chain->stopping();
+    const bool may_hear = wire().why() != breach::silence && !write_failed_;
+    if (!told && may_hear) co_await http::say_end(stream_, times().linger_max);
     stream_.close();
     co_return ended_;
 }

@@ -263,6 +263,46 @@ TEST_CASE("web in a world: a client that stops in the handshake costs its limit,
     CHECK(in.counts.handshakes_failed == 1);
 }
 
+TEST_CASE("web in a world: HTTP/2 over TLS ends in order when it is drained, stopped or left") {
+    if (web::protocols_spoken().front() != "h2") return;
+    tls::client_options asking;
+    asking.system_authorities = false;
+    asking.authorities = trust::get().root.certificate();
+    asking.judged_at = certificate_day;
+    asking.protocols = {"h2"};
+    const tls::context settings = tls::context::client(asking).take();
+    for (const stop_level asked : {stop_level::none, stop_level::drain, stop_level::stop}) {
+        web_world in{{}, over_tls()};
+        const auto visit = [&]() -> task<> {
+            auto connected = co_await stream_socket::connect(in.where);
+            io_result<tls::stream> shaken =
+                co_await tls::connect(connected.take(), settings, "server");
+            CHECK(shaken.ok());
+            tls::stream peer = shaken.take();
+            // The preface and SETTINGS of nothing: RFC 9113, 3.4.
+            const std::string hello =
+                "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + std::string{"\0\0\0\4\0\0\0\0\0", 9};
+            static_cast<void>(co_await write_all(peer, bytes_of(hello)));
+            static_cast<void>(co_await sleep_for(1s));
+            error ended;
+            if (asked == stop_level::none) {
+                const io_result<> finished = co_await peer.finish();
+                ended = finished.ok() ? error{errc::eof} : finished.error();
+            } else {
+                if (asked == stop_level::drain) in.serving.request_drain();
+                else in.serving.request_stop();
+                std::string space(100, '\0');
+                io_result<std::size_t> got;
+                while (got.ok()) got = co_await peer.read_some(space);
+                ended = got.error();
+            }
+            CAPTURE(asked);
+            CHECK(ended == errc::eof);
+        };
+        in.run(visit);
+    }
+}
+
 TEST_CASE("web in a world: a drain lets requests end that have begun, and nothing else") {
     web_world in{bad_link()};
     const auto visit = [&]() -> task<> {

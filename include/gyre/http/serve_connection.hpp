@@ -57,7 +57,8 @@ struct connection_options {
     /// above, and by no more. 0: any rate. Only time spent waiting for the peer counts.
     std::uint64_t bytes_per_second_min = 240;
 
-    /// After the last answer, until the peer ends as well: closing at once can destroy that answer.
+    /// After the last answer, until the peer ends as well: closing at once can destroy that answer. At other
+    /// ends, until the stream has sent what it keeps back, such as TLS: the peer is not waited for.
     duration linger_time_max = std::chrono::seconds{2};
 
     std::string scheme = "http";  ///< What requests say, unless their target does.
@@ -92,7 +93,9 @@ struct connection_hooks {
 
 /// Answers the requests of one connection until it ends.
 ///
-/// @param  stream   Owned; closed at the end.
+/// @param  stream   Owned; closed at the end, its sending direction first: over TLS the peer reads an end
+///                  (close_notify), and no cut, unless writing has failed or an answer without a length
+///                  was stopped.
 /// @param  handle   Borrowed until the end. Not empty.
 /// @param  options  Borrowed until the end.
 /// @param  hooks    Borrowed until the end.
@@ -104,7 +107,8 @@ struct connection_hooks {
 ///                ended inside of a message; `errc::broken_promise` for a body's producer that threw; those
 ///                of the stream.
 /// Cancellation:  a drain ends the wait for a next request, and closes after the answer to a present one; a
-///                stop ends everything: `errc::canceled`.
+///                stop ends everything: `errc::canceled`. Of TLS, a drain leaves `linger_time_max` for what
+///                has been written to leave, and a stop 0.1 s.
 /// Threads:       the caller's executor; handlers too.
 /// Cost:          for the connection two frames and two buffers, and while a message is under way, a parser
 ///                and the like, of `hooks.messages`; for a request whose head and

@@ -83,7 +83,8 @@ struct connection_hooks {
 /// A response's `upgrade` is answered with 500, since HTTP/2 has none. A stream that the peer has reset stops
 /// its task: what the handler waits for ends with `errc::canceled`.
 ///
-/// @param  stream   Owned; closed at the end.
+/// @param  stream   Owned; closed at the end, its sending direction first (over TLS, close_notify), unless
+///                  writing has failed.
 /// @param  handle   Borrowed until the end. Not empty.
 /// @param  options  Borrowed until the end.
 /// @param  hooks    Borrowed until the end.
