@@ -7,6 +7,7 @@
 #include <gyre/runtime/call.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
+#include <gyre/sync/timeout.hpp>
 #include <web/versions.hpp>
 
 #include <algorithm>
@@ -50,22 +51,47 @@ void note_end(const server_options& options, error ended) {
           ended == errc::timed_out ? &server_counters::timed_out : &server_counters::failed);
 }
 
-// Null if the handshake has failed.
+// Until a client has said anything, a drain ends the wait for it, as it ends accepting.
+task<error> await_client(any_stream& below, tls::engine& with, duration limit) {
+    const io_result<> begun =
+        with.handshake();  // A server's first step: it has room for input then.
+    if (begun.error() != errc::resource_unavailable) co_return error{};
+    const io_result<std::size_t> got =
+        co_await with_timeout(limit, idle(below.read_some(with.input_space())));
+    with.received(got.value());
+    if (got.error() == errc::eof) with.input_ended();
+    else if (!got.ok()) co_return error{got.error().code(), activity::handshake};
+    co_return error{};
+}
+
+// Without a stream if the handshake has failed.
 task<io_result<tls::stream>> secure(any_stream below, const site& of, const endpoint& peer) {
+    io_result<tls::engine> made = tls::engine::server(of.options.settings);
+    tls::engine engine = made.take();
     tls::stream_options how = of.options.tls;
+    loop& home = co_await this_task::loop();
+    const time_point until = deadline_after(home.read_clock(), how.handshake_wait);
+    error failed = made.error();
+    if (!failed) failed = co_await await_client(below, engine, how.handshake_wait);
+    if (failed == errc::canceled) co_return failed;  // No handshake was begun.
+
     if (of.options.steps == handshake_steps::on_workers) how.handshake_steps = compute_on_worker;
-    io_result<tls::stream> secured =
-        co_await tls::accept(std::move(below), of.options.settings, std::move(how));
-    if (secured.ok()) {
+    how.handshake_wait = time_left(until, home.now());
+    tls::stream stream{std::move(below), std::move(engine), std::move(how)};
+    if (!failed) {
+        const io_result<> agreed = co_await stream.handshake();
+        failed = agreed.error();
+    }
+    if (!failed) {
         count(of.options, &server_counters::handshakes);
-        co_return secured;
+        co_return io_result<tls::stream>{std::move(stream)};
     }
+    stream.close();
     count(of.options, &server_counters::handshakes_failed);
-    if (of.options.on_handshake_failed && secured.error() != errc::canceled) {
-        const tls::stream failed = secured.take();
-        of.options.on_handshake_failed(secured.error(), failed.connection().failure(), peer);
+    if (of.options.on_handshake_failed && failed != errc::canceled) {
+        of.options.on_handshake_failed(failed, stream.connection().failure(), peer);
     }
-    co_return secured.error();
+    co_return failed;
 }
 
 task<> serve_peer(site& of, stream_socket socket) {

@@ -571,6 +571,40 @@ TEST_CASE("a drain waits no longer than it may for a handler that does not end")
     on_every_backend(run);
 }
 
+TEST_CASE("a drain does not wait for a client that has not begun its handshake") {
+    const auto run = [](io_context& io) -> task<> {
+        io_result<> ended{errc::busy};
+        io_result<> in_time{errc::busy};
+        web::server_counters counts;
+        event over;
+        listening_site site{io};
+        const auto serving = [&]() -> task<> {
+            web::server_options options = over_tls();
+            options.counters = &counts;
+            ended = co_await web::serve_http(std::move(site.acceptor), greet, options);
+            over.set();
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(serving);
+            stream_socket silent = co_await connect_to_site(site);
+            // The server has accepted the one before as well, then.
+            web::client web{trusting()};
+            const io_result<web::client_response> answer = co_await web.get(site.url("/", "https"));
+            CHECK(answer.ok());
+            group.request_drain();
+            in_time = co_await shielded(over.wait(), 8s);
+            group.request_stop();
+            CHECK(silent.is_open());
+        };
+        co_await with_group(body);
+        CHECK(in_time.ok());  // The handshake's limit is ten seconds, the drain's thirty.
+        CHECK_FALSE(ended.error());
+        CHECK(counts.handshakes == 1);
+        CHECK(counts.handshakes_failed == 0);
+    };
+    on_every_backend(run);
+}
+
 TEST_CASE("an https proxy tunnels, and the server behind it is verified") {
     const auto run = [](io_context& io) -> task<> {
         const auto body = [&io](const listening_site& site) -> task<> {

@@ -263,6 +263,53 @@ TEST_CASE("web in a world: a client that stops in the handshake costs its limit,
     CHECK(in.counts.handshakes_failed == 1);
 }
 
+TEST_CASE(
+    "web in a world: a drain lets a handshake end that has begun, and ends those that have not") {
+    test::link_options links;
+    links.latency = 100ms;
+    web_world in{links, over_tls()};
+    const time_point begun = in.world.now();
+    duration silent_took{};
+    error silent_ended;
+    error begun_ended;
+    const auto waits = [&]() -> task<> {
+        auto connected = co_await stream_socket::connect(in.where);
+        stream_socket peer = connected.take();
+        std::string space(100, '\0');
+        const auto got = co_await peer.read_some(space);
+        silent_ended = got.error();
+        silent_took = in.world.now() - begun;
+    };
+    const auto shakes = [&]() -> task<> {
+        auto connected = co_await stream_socket::connect(in.where);
+        io_result<tls::stream> shaken =
+            co_await tls::connect(connected.take(), trust::get().client, "server");
+        CHECK(shaken.ok());
+        tls::stream peer = shaken.take();
+        std::string space(100, '\0');
+        const auto got = co_await peer.read_some(space);
+        begun_ended = got.error();
+    };
+    const auto visit = [&]() -> task<> {
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(waits);
+            group.spawn(shakes);
+            // A hello has come by now, and what the client answers to ours has not.
+            static_cast<void>(co_await sleep_for(350ms));
+            in.serving.request_drain();
+            co_return;
+        };
+        co_await with_group(body);
+    };
+    in.run(visit);
+    in.check_ended(1s);
+    CHECK(silent_ended == errc::eof);
+    CHECK(silent_took < 1s);
+    CHECK(begun_ended == errc::eof);
+    CHECK(in.counts.handshakes == 1);
+    CHECK(in.counts.handshakes_failed == 0);
+}
+
 TEST_CASE("web in a world: HTTP/2 over TLS ends in order when it is drained, stopped or left") {
     if (web::protocols_spoken().front() != "h2") return;
     tls::client_options asking;

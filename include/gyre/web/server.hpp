@@ -31,8 +31,9 @@ namespace gyre::web {
 
 /// What servers count beside `serve_counters`. Any thread may read, and several servers may share it.
 struct server_counters {
-    std::atomic<std::uint64_t> handshakes = 0;         ///< Of TLS, that ended well.
-    std::atomic<std::uint64_t> handshakes_failed = 0;  ///< Those that did not, time-outs included.
+    std::atomic<std::uint64_t> handshakes = 0;  ///< Of TLS, that ended well.
+    /// Those that did not, time-outs included; not those of silent clients that were let go of before.
+    std::atomic<std::uint64_t> handshakes_failed = 0;
     std::atomic<std::uint64_t> refused = 0;  ///< Messages that were malformed or too large.
     /// Connections of peers that were too slow with a head or with reading. One that is slow with a body is
     /// the handler's to count, whose read ends with it.
@@ -99,7 +100,9 @@ struct server_options {
 ///
 /// Errors:        as `gyre::serve`.
 /// Cancellation:  a drain ends intake; answers then say "Connection: close", idle connections end at once
-///                and the others within `drain_time_max`. A stop ends everything.
+///                and the others within `drain_time_max`. A stop ends everything. Over TLS, a client is idle
+///                until the first byte of its handshake has come; a handshake that has begun may end, and
+///                the connection is idle then.
 /// Threads:       handlers on the caller's executor.
 /// Cost:          of a connection, beside that of `serve`, `http::serve_connection` and TLS: one frame and a
 ///                system call for the peer's address.
