@@ -6,6 +6,7 @@
 #include <gyre/base/check.hpp>
 #include <gyre/coro/this_task.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <http/connection_io.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -123,6 +124,10 @@ task<io_result<>> connection::end_stream(time_point until) {
         static_cast<void>(stream_.shutdown_send());
         const io_result<> dropped = co_await with_deadline(until, drop_rest());
         if (dropped.error() == errc::canceled) co_return dropped.error();
+    } else if (failure_ == errc::connection_aborted && !torn_) {
+        // A peer that has ended its side of TLS waits for ours: RFC 8446, 6.1.
+        loop& on = co_await this_task::loop();
+        co_await http::say_end(stream_, time_left(until, on.now()));
     }
     stream_.close();
     co_return io_result<>{};

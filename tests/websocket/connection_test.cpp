@@ -313,6 +313,40 @@ TEST_CASE("websocket: one receive at a time, and what was read early comes first
     });
 }
 
+namespace {
+
+// Notes that its direction was ended before it was closed, which TLS makes a close_notify of.
+class noting_stream : public memory_stream {
+public:
+    noting_stream(memory_stream it, bool& ended) : memory_stream{std::move(it)}, ended_{&ended} {}
+
+    void shutdown_send() noexcept {
+        *ended_ = true;
+        memory_stream::shutdown_send();
+    }
+
+private:
+    bool* ended_;
+};
+
+}  // namespace
+
+TEST_CASE("websocket: a peer whose stream ends without a close reads an end as well") {
+    on_every_backend([](io_context&) -> task<> {
+        memory_pipe pipe{1000};
+        bool ended = false;
+        connection ours{
+            any_stream{noting_stream{std::move(pipe.second), ended}}, role::server, {}, {}, {}};
+        pipe.first.shutdown_send();
+        const io_result<message> got = co_await ours.receive();
+        const io_result<> closed = co_await ours.close();
+
+        CHECK(got.error() == errc::connection_aborted);
+        CHECK(closed.error() == errc::connection_aborted);
+        CHECK(ended);
+    });
+}
+
 TEST_CASE("websocket: a message that was left without an end is followed by a close only") {
     on_every_backend([](io_context&) -> task<> {
         one_end end{role::server};
