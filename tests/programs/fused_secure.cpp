@@ -68,7 +68,7 @@ task<bool> is_echoed(endpoint where, tls::context settings) {
     co_return ended.ok();
 }
 
-task<bool> is_served(std::string where, tls::context settings) {
+task<bool> is_served(std::string where, std::string page, tls::context settings) {
     web::client_options options;
     options.settings = std::move(settings);
     options.total_time_max = 20s;
@@ -77,7 +77,7 @@ task<bool> is_served(std::string where, tls::context settings) {
     if (!got.ok()) co_return false;
     const web::client_response response = got.take();
     const io_result<std::string> text = co_await response.text();
-    co_return text.ok() && text.value() == "a page";
+    co_return text.ok() && text.value() == page;
 }
 
 }  // namespace
@@ -129,7 +129,23 @@ TEST_CASE("fuse: https_server goes on, whatever becomes of a connection") {
                            site.files / "key"};
     };
     it.script = talk_to([&](const endpoint& where) {
-        return run(is_served("https://" + where.to_string() + "/page.txt", settings));
+        return run(is_served("https://" + where.to_string() + "/page.txt", "a page", settings));
+    });
+    it.verdict = goes_on_serving;
+
+    under_every_fault(it);
+}
+
+TEST_CASE("fuse: secure_quotes goes on, whatever becomes of a connection") {
+    const secure_site site;
+    const tls::context settings = site.trusting("http/1.1");
+    fused_scenario it;
+    it.path = GYRE_SECURE_QUOTES;
+    it.arguments = [&site] {
+        return std::vector{own_loopback() + ":0", site.files / "chain", site.files / "key"};
+    };
+    it.script = talk_to([&](const endpoint& where) {
+        return run(is_served("https://" + where.to_string() + "/quotes/north", "101\n", settings));
     });
     it.verdict = goes_on_serving;
 
