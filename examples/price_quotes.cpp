@@ -111,6 +111,29 @@ gyre::task<gyre::io_result<>> change_of_mind() {
 }
 // end of snippet
 
+// snippet: values
+// One price after another. Each is asked for when the caller wants the next one, and not before.
+gyre::generator<gyre::io_result<int>> prices_of(std::vector<std::string> sources) {
+    for (const std::string& each : sources) {
+        auto price = co_await ask(each, 5ms, 100);  // A stop of the caller ends this wait.
+        co_yield std::move(price);
+    }
+}
+
+gyre::task<gyre::io_result<>> add_up(const std::vector<std::string>& sources) {
+    int sum = 0;
+    auto prices = prices_of(sources);
+    for (;;) {
+        const auto price = co_await prices.next();
+        if (!price) break;  // The generator has returned.
+        if (!price->ok()) co_return price->error();
+        sum += price->value();
+    }
+    std::printf("one by one: %d in all\n", sum);
+    co_return gyre::io_result<>{};
+}
+// end of snippet
+
 // snippet: tokens
 // A library that is stopped by std::stop_token, and a stop of ours that reaches it.
 int count_until(std::stop_token stop) {
@@ -171,9 +194,9 @@ gyre::task<> serve_request(std::string id) {
 
 gyre::task<gyre::io_result<>> all() {
     const std::vector<std::string> sources{"north", "east", "south", "west", "centre"};
-    std::array<gyre::task<gyre::io_result<>>, 6> steps{compare(),        first_of_two(),
-                                                       visit(sources),   visit_in_turn(sources),
-                                                       change_of_mind(), compute_for_a_while()};
+    std::array<gyre::task<gyre::io_result<>>, 7> steps{
+        compare(),        first_of_two(),  visit(sources),       visit_in_turn(sources),
+        change_of_mind(), add_up(sources), compute_for_a_while()};
     for (auto& step : steps) {
         const auto done = co_await std::move(step);
         if (!done.ok()) co_return done;
