@@ -96,6 +96,28 @@ bool a_connection_that_breaks_within_a_request_is_tried_again() {
 }
 // end of snippet
 
+// snippet: web_drain
+bool a_request_that_has_begun_is_answered_behind_a_sigterm() {
+    gyre::test::world world;
+    gyre::test::machine& server = world.add("server");
+    gyre::test::machine& client = world.add("client");
+    const gyre::stop_handle program = world.start(server, serve(server.at(80)));
+    const auto supervisor = [&]() -> gyre::task<> {
+        static_cast<void>(co_await gyre::sleep_for(500ms));  // The handler is at work.
+        program.request_drain();  // What a first SIGTERM does; request_stop() ends the grace.
+    };
+    world.start(server, supervisor());
+    const auto began = world.now();
+
+    int tries = 0;
+    auto answer = world.run(client, ask("http://server/price", tries));
+    const auto end = world.run();  // Until the server has ended as well.
+
+    const bool in_order = end.ok() && world.open_descriptors() == 0 && world.now() - began < 2s;
+    return answer.ok() && answer.take() == "101" && tries == 1 && in_order;
+}
+// end of snippet
+
 // snippet: web_script
 bool a_head_that_does_not_end_is_answered_with_408() {
     gyre::test::script peer;
@@ -122,7 +144,9 @@ bool a_head_that_does_not_end_is_answered_with_408() {
 
 int main() {
     const bool again = a_connection_that_breaks_within_a_request_is_tried_again();
+    const bool finished = a_request_that_has_begun_is_answered_behind_a_sigterm();
     const bool answered = a_head_that_does_not_end_is_answered_with_408();
-    std::printf("tried again: %s, answered: %s\n", again ? "yes" : "no", answered ? "yes" : "no");
-    return again && answered ? 0 : 1;
+    std::printf("tried again: %s, finished: %s, answered: %s\n", again ? "yes" : "no",
+                finished ? "yes" : "no", answered ? "yes" : "no");
+    return again && finished && answered ? 0 : 1;
 }
