@@ -67,6 +67,7 @@ module;
 #include <gyre/runtime/pool_dump.hpp>
 #include <gyre/runtime/remote_task.hpp>
 #include <gyre/runtime/sharded.hpp>
+#include <gyre/runtime/submit.hpp>
 #include <gyre/runtime/thread_pool.hpp>
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/stream/any_stream.hpp>
@@ -148,7 +149,9 @@ using gyre::audit;
 using gyre::errc;
 using gyre::activity;
 using gyre::error;
+using gyre::describe;
 using gyre::error_category;
+using gyre::to_error_code;
 using gyre::lease_pool;
 using gyre::buffer_lease;
 using gyre::io_result;
@@ -204,6 +207,8 @@ using gyre::datagram_choices;
 using gyre::received_datagram;
 using gyre::descriptor;
 using gyre::standard_input;
+using gyre::standard_output;
+using gyre::standard_error;
 using gyre::destination;
 using gyre::order_destinations;
 using gyre::find_sources;
@@ -321,6 +326,7 @@ using gyre::late_port;
 using gyre::reset_on_close;
 using gyre::peer_credentials;
 using gyre::connect_options;
+using gyre::shutdown_side;
 using gyre::stream_socket;
 using gyre::tcp_socket;
 using gyre::local_socket;
@@ -354,6 +360,7 @@ using gyre::current_position;
 using gyre::inherited_stream;
 using gyre::remote_task;
 using gyre::sharded;
+using gyre::immediate;
 using gyre::thread_pool;
 using gyre::may_cost_nothing;
 using gyre::write_all;

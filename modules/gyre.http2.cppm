@@ -13,6 +13,7 @@ import gyre;
 
 export namespace gyre::http2 {
 using gyre::http2::breach;
+using gyre::http2::describe;
 using gyre::http2::code_for;
 using gyre::http2::error_for;
 using gyre::http2::client_options;

@@ -55,6 +55,7 @@ using gyre::websocket::parsed;
 using gyre::websocket::frame_parser;
 using gyre::websocket::agreement;
 using gyre::websocket::handshake_failure;
+using gyre::websocket::describe;
 using gyre::websocket::server_handshake_options;
 using gyre::websocket::server_handshake;
 using gyre::websocket::answer_handshake;

@@ -8,7 +8,8 @@ calls it, whether gyre has it (yes, partly, no), and why or where. Code spans ar
 - each name of another library is in its list, tools/inventory/LIBRARY.txt, which a program made;
 - each name of those lists is in the table, or is excused in tools/inventory_exceptions.toml with the reason;
 - each name of gyre is declared in include/gyre, members in their class or its bases;
-- each part that include/gyre declares is in the table, or is excused, and no excuse is idle;
+- each part that include/gyre declares is in the table, or is excused, and no excuse is idle; of a name in
+  several headers one may be excused by itself;
 - yes has a name of gyre's, partly a name and a reason, no a reason; the counts above the tables are theirs.
 
     tools/inventory.py [--root DIR] [--fix]         check, and print the counts; --fix writes them down
@@ -34,11 +35,13 @@ LIBRARIES = ("asio", "corosio", "tokio")
 VERDICTS = ("yes", "partly", "no")
 COUNTS = ("<!-- counts: tools/inventory.py --fix writes them -->\n", "<!-- end of counts -->\n")
 
-# What begins at the first column is declared in a namespace. A function is a part if it has a contract.
+# What begins at the first column is declared in a namespace. A function is a part if it has a contract, which
+# it may share with the declaration in the line before.
 CLASS = re.compile(r"(?:class|struct|enum class|concept)\s+(\w+)\b(?!::| *;)|using (\w+) =")
 FUNCTION = re.compile(r"^[^/{}=(]*?\b(\w+)\s*\(")
 NOISE = re.compile(r"\[\[.*?\]\]|GYRE_\w+(?:\([^)]*\))?")
 SPAN = re.compile(r"`([^`]+)`")
+UNSHARED = re.compile(r"$|#|namespace |static_assert|extern ")  # Behind these no contract goes on.
 PROTOCOL = re.compile(r"^(?:tls|http2?|websocket|web)::")  # Their namespaces are named in the table.
 
 
@@ -81,14 +84,15 @@ def declared_in(text: str) -> list[str]:
         plain = NOISE.sub("", line).strip()
         if line.startswith("///"):
             documented = True
+        elif UNSHARED.match(line) is not None:
+            documented = False
         elif line.startswith(("template", "requires", "    requires")):
             continue
-        elif line and not line[0].isspace():
+        elif not line[0].isspace():
             match = CLASS.match(plain) or (documented and FUNCTION.match(plain))
             name = next(filter(None, match.groups()), "") if match else ""
             if name and not name.startswith("operator"):
                 found.append(name)
-            documented = documented and line.startswith("//")  # A clause of a standard may stand between.
     return list(dict.fromkeys(found))
 
 
@@ -187,7 +191,10 @@ def check(root: Path, fix: bool) -> tuple[list[str], list[Row]]:
     findings += check_rows(rows, lists, gyre)
     spans = {who: {name for row in rows for name in row.names[who]} for who in (*LIBRARIES, "gyre")}
     words = {word for name in spans["gyre"] for word in (name, name.partition("::")[0])}
-    spans["gyre"] = {place for place, name in gyre.parts.items() if name in words}
+    excused = {place for patterns in excuses.get("gyre", {}).values() for place in patterns}
+    often = {name for name, many in Counter(gyre.parts.values()).items() if many > 1}
+    spans["gyre"] = {place for place, name in gyre.parts.items()
+                     if name in words and not (name in often and place in excused)}
     lists["gyre"] = Library(set(gyre.parts), excuses.get("gyre", {}))
     for who, library in lists.items():
         missing, idle = not_covered(library.names, spans[who], library.excuses)

@@ -70,6 +70,24 @@ def test_a_clause_between_contract_and_function_hides_no_part():
     assert "helper" not in inventory.declared_in(header)
 
 
+def test_a_contract_is_shared_by_what_follows_in_the_next_line():
+    shared = "\n/// Both ends.\nfile first(int of);\n[[nodiscard]] file last(int of);\n"
+    for unshared in ("\n", "static_assert(true);\n", "#include <x>\n", "namespace a {\n"):
+        assert inventory.declared_in(shared + unshared + "file other(int of);\n") == ["first", "last"]
+
+
+def test_of_a_name_in_two_headers_one_may_be_excused(project):
+    root = project()
+    log = root / "include/gyre/io/log.hpp"
+    log.write_text("/// Reads what was logged.\nvoid read_all();\n", encoding="utf-8")
+    assert findings_of(root) == []
+    path = root / "tools/inventory_exceptions.toml"
+    path.write_text(EXCEPTIONS.replace("descriptor", "descriptor\", \"io/log:read_all"), encoding="utf-8")
+    assert findings_of(root) == []
+    log.unlink()
+    assert findings_of(root) == ["tools/inventory_exceptions.toml: gyre: `io/log:read_all` excuses nothing"]
+
+
 def test_a_complete_table_is_right(project):
     assert findings_of(project()) == []
 

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: BSL-1.0
 """docs/reference.md, a page with each public header, its names, and the first sentence that is said of each.
 
-Names are the parts that tools/inventory.py finds in include/gyre, and constants with a contract, without what
-table [gyre] of tools/inventory_exceptions.toml excuses. A sentence is the first of the comment with three
-slashes above a declaration, or of a comment beside it. A class is followed by its public members and
-those of its public classes: data as it is declared, functions and constructors shortened, overloads as one;
-an enumeration by its values. Left out are special members, operators, what only `co_await` or a
-structured binding calls, an `override` without a comment, and what stands below a comment `Implementation`.
+Names are the parts that tools/inventory.py finds in include/gyre, and constants with a contract, without
+what table [gyre] of tools/inventory_exceptions.toml excuses. A sentence is the first of the comment with
+three slashes above a declaration, or above the one in the line before, or of a comment beside it. A class
+is followed by its public members and those of its public classes: data as it is declared, functions and
+constructors shortened, overloads as one; an enumeration by its values. Left out are special members,
+operators, what only `co_await` or a structured binding calls, an `override` without a comment, and what
+stands below a comment `Implementation`.
 Checked is that
 
 - each name has a sentence, which members need not have: their number is told;
@@ -25,7 +26,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from inventory import CLASS, FUNCTION, NOISE, Declarations
+from inventory import CLASS, FUNCTION, NOISE, UNSHARED, Declarations
 from inventory import EXCEPTIONS as NOT_PUBLIC
 
 PAGE = "docs/reference.md"
@@ -303,18 +304,23 @@ def read(header: str, text: str, others: dict[str, str]) -> list[Name]:
     caption = caption_of(text)
     comment: list[str] = []
     namespaces: list[str] = []
+    begun = False  # What the comment is of.
     for line in text.split("\n"):
         plain = NOISE.sub("", line).strip()
         if line.startswith("///"):
-            comment.append(line.removeprefix("///"))
+            comment = [*([] if begun else comment), line.removeprefix("///")]
+            begun = False
             continue
         if line.startswith(("template", "requires", "    requires")):
             continue
+        if UNSHARED.match(line) is not None:
+            comment = []
         if (match := NAMESPACE.match(line)) is not None:
             namespaces.append(match[1])
         elif line.startswith("}  // namespace"):
             namespaces.pop()
-        elif line and not line[0].isspace():
+        elif line and not line[0].isspace() and not line.startswith("//"):
+            begun = True
             code = plain.partition("//")[0]
             match = CLASS.match(plain) or (comment and (CONSTANT.match(code) or FUNCTION.match(plain)))
             name = next(filter(None, match.groups()), "") if match else ""
@@ -325,8 +331,6 @@ def read(header: str, text: str, others: dict[str, str]) -> list[Name]:
                     found[name] = Name(header, name, kind_of(plain), "::".join(namespaces), said, caption)
                 elif not found[name].sentence:
                     found[name].sentence = said
-        if line and not line.startswith("//"):  # A clause of a standard may stand between.
-            comment = []
     text = without_noise(text)
     awaited = {**others, **awaited_in(text)}
     for match in BODY.finditer(text):

@@ -95,6 +95,14 @@ def test_a_function_is_read_through_the_clause_that_it_is_from(project):
         (each.name, each.sentence) for each in names]
 
 
+def test_a_contract_is_shared_by_what_follows_in_the_next_line(project):
+    header = HEADER.replace("(Stream& from);", "(Stream& from);\ntask<> read_half(\n    int);")
+    names, _ = reference.public_names(project(header))
+    sentences = {each.name: each.sentence for each in names}
+    assert sentences["read_half"] == sentences["read_all"]
+    assert "helper" not in sentences
+
+
 MEMBERS = """\
 // Jobs.
 #pragma once

@@ -47,6 +47,8 @@ void set_bearer_token(fields& of, std::string_view token);
 
 /// RFC 4648, 4, with padding; nothing of what is not that exactly.
 [[nodiscard]] std::optional<std::string> base64_decoded(std::string_view text);
+
+/// `bytes` as RFC 4648, 4, has them, with padding.
 [[nodiscard]] std::string base64_encoded(std::string_view bytes);
 
 }  // namespace gyre::http

@@ -59,6 +59,7 @@ enum class status : std::uint16_t {
 /// The registered reason phrase, "Not Found"; empty for a code without one. Static storage.
 [[nodiscard]] std::string_view reason_of(status code) noexcept;
 
+/// The three digits of the status line: 404 of `status::not_found`.
 [[nodiscard]] constexpr unsigned number_of(status code) noexcept {
     return static_cast<unsigned>(code);
 }

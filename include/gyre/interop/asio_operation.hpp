@@ -81,6 +81,8 @@ struct use_io_result_t {
     using as_default_on_t = typename Object::template rebind_executor<
         executor_with_default<typename Object::executor_type>>::other;
 };
+
+/// The token to give to an initiating function: `socket.async_read_some(buffer, use_io_result)`.
 inline constexpr use_io_result_t use_io_result{};
 
 /// Memory for Asio's own records, from the calling thread's frame cache.
