@@ -6,12 +6,15 @@ Names are the parts that tools/inventory.py finds in include/gyre, and constants
 what table [gyre] of tools/inventory_exceptions.toml excuses. A sentence is the first of the comment with
 three slashes above a declaration, or above the one in the line before, or of a comment beside it. A class
 is followed by its public members and those of its public classes: data as it is declared, functions and
-constructors shortened, overloads as one; an enumeration by its values. Left out are special members,
-operators, what only `co_await` or a structured binding calls, an `override` without a comment, and what
-stands below a comment `Implementation`.
+constructors shortened (tools/signatures.py), overloads as one; an enumeration by its values, a function by
+how it is called. Whether a class moves is told as far as tools/mobility.py finds it out. What no signature
+tells of a result is taken from `@return`. Left out are special members, operators, what only `co_await` or
+a structured binding calls, an `override` without a comment, and what stands below a comment
+`Implementation`.
 Checked is that
 
 - each name has a sentence, which members need not have: their number is told;
+- each name that the guide's C++ has behind `gyre::`, `http::` or another namespace of gyre's is on the page;
 - the page is what would be written.
 
     tools/reference.py [--root DIR] [--fix]         check, and print the counts; --fix writes the page
@@ -28,8 +31,11 @@ from pathlib import Path
 
 from inventory import CLASS, FUNCTION, NOISE, UNSHARED, Declarations
 from inventory import EXCEPTIONS as NOT_PUBLIC
+from mobility import BASE, BODY, mobility_in
+from signatures import AT_ONCE, add_overload, awaited_in, body_at, declaration_at, signature_of, without_noise
 
 PAGE = "docs/reference.md"
+GUIDE = "docs/guide"
 
 LAYERS = {
     "base": "Results, errors, buffers, time, checks",
@@ -56,25 +62,17 @@ BESIDE = re.compile(r"[^/]//+<? *(.+)$")
 # A full stop ends a sentence where a capital letter, a name in code or nothing follows.
 SENTENCE = re.compile(r"(.+?(?<!e\.g)(?<!i\.e)[.?!])(?= +[A-Z`(\"]|$)")
 
-# A class, what it is derived from, and what is in it: in a line, or up to a brace in the first column.
-BODY = re.compile(r"^(class|struct|enum class) (\w+)\b(?!(?:<[^;{:]*>)?::)([^;{]*)"
-                  r"\{(?:([^\n{}]*)\};|\n(.*?)^\};)", re.MULTILINE | re.DOTALL)
-BASE = re.compile(r"(public |(?<=[:,] )(?!public|protected|private|virtual))(?:\w+::)*(\w+)")
 ACCESS = re.compile(r"(public|protected|private):$")
 NO_MEMBER = re.compile(r"friend |using |static_assert|enum |class |struct |template <std::size_t"
                        r"|.*\boperator\b|.*\b_?await_\w+\(|.*= (?:default|delete);|.*~\w+\(|.*\b_\w+\(")
+# What is declared for the compiler's message.
+NOT_PROVIDED = re.compile(r"= delete;$|^ *static_assert\(sizeof\([^)]*\) == 0", re.MULTILINE)
 OVERRIDES = re.compile(r"\b(?:override|final)\b")  # Without a comment it is as what it is derived from says.
 HEAD = re.compile(r"(?:template <(?!std::size_t)|requires\b).*[^;{}]$")
 PLUMBING = re.compile(r"class \w+_awaiter|await_|get_return_object")
 # Type, name, and what it is before anything is set.
 DATA = re.compile(r"(?:static constexpr |mutable )?([\w:<>(),*& ]+ \w+(?: = [^;]+|\{[^;]*\}|\[\w+\])?);$")
 NAME = re.compile(r"(\w+)(?=\(| = |\{|\[|$)")  # The first such of a member.
-SPECIFIERS = re.compile(r"\b(?:constexpr|inline|virtual|explicit) ")
-BY_VALUE = re.compile(r"\bconst ([^,()&]+)&(?!&)")
-# A class, and what it yields when it is awaited, or what an operation that it ends does.
-AWAITED = re.compile(r"^ *(?:class|struct) (\w+_awaiter|finish_\w+)\b[^;(]*?\{"
-                     r"|^ *(\S[^;(\n]*?) (?:await_resume\(|operator\(\)\()", re.MULTILINE)
-NOT_SHOWN = ("", "void", "auto", "auto&", "decltype(auto)", "result_type")  # Of results.
 HEADING = """\
 # Reference
 
@@ -82,10 +80,12 @@ HEADING = """\
 
 Each public name with the first sentence of its contract, below its header and what that is for. The header
 has the rest: errors, cancellation, threads, cost. `#include <gyre/gyre.hpp>` brings the headers of the core;
-all names are in namespace `gyre`. Below a class are its members, below an enumeration its values. An option
-is a member that is set before a call, with its value where it is not set. Functions are shortened: no
-`std::`, `const&` and `noexcept`; behind `->` is what they yield, where `co_await` stands before them only
-when they are awaited. A class that is from another one has the members of that as well.
+all names are in namespace `gyre`. Below a class are its members, below an enumeration its values, below a
+function how it is called. An option is a member that is set before a call, with its value where it is not
+set. Functions are shortened: no `std::`, `const&` and `noexcept`; behind `->` is what they yield, where
+`co_await` stands before them only when they are awaited. A task is awaited too. A class that is from another
+one has the members of that as well. What is `move-only` cannot be copied, what is `immovable` stays where it
+was made; where neither is said, the header tells.
 
 The [guide](guide/README.md) tells what to use when, the [inventory](inventory.md) what Asio, Corosio and
 tokio call it, [versions](VERSIONING.md) what is promised of these names.
@@ -107,8 +107,10 @@ class Name:
     namespace: str
     sentence: str
     caption: str  # Of the header.
+    codes: list[str] = field(default_factory=list)  # Of a function: each overload.
     members: list[Member] = field(default_factory=list)
     bases: list[str] = field(default_factory=list)
+    mobility: str = ""  # Of a class: `move-only`, `immovable`, or nothing.
 
     @property
     def layer(self) -> str:
@@ -138,6 +140,16 @@ def first_sentence(lines: list[str]) -> str:
     return match[1] if match is not None else text
 
 
+def sentence_of(lines: list[str], codes: list[str]) -> str:
+    """Of a comment on functions; with what they return, if no signature tells that."""
+    said = first_sentence(lines)
+    at = next((at for at, line in enumerate(lines) if line.strip().startswith("@return")), None)
+    if at is None or any(" -> " in code for code in codes):
+        return said
+    returned = first_sentence([lines[at].strip().removeprefix("@return"), *lines[at + 1 :]])
+    return f"{said} Yields: {returned[:1].lower()}{returned[1:]}".strip()
+
+
 def caption_of(text: str) -> str:
     """The first sentence of what a header says of itself, behind the licence."""
     lines = []
@@ -154,54 +166,6 @@ def kind_of(plain: str) -> str:
     if first is not None:
         return KINDS[first[0]]
     return "constant" if CONSTANT.match(plain) else "function"
-
-
-def closing(code: str, at: int) -> int:
-    """Where the bracket that is open at `at` is closed."""
-    depth = 0
-    for place in range(at, len(code)):
-        depth += (code[place] == "(") - (code[place] == ")")
-        if depth == 0:
-            return place
-    return len(code)
-
-
-def without_noise(text: str) -> str:
-    """The declarations without attributes and macros, which comments may name."""
-    pairs = [re.match(r"(.*?)(//.*)?$", line).groups("") for line in text.split("\n")]
-    return "\n".join(re.sub(r"(class|struct) +", r"\1 ", NOISE.sub("", code)) + said for code, said in pairs)
-
-
-def awaited_in(text: str) -> dict[str, str]:
-    """Of each awaitable class what it yields; nothing where several have one name."""
-    found: dict[str, str] = {}
-    last = ""
-    for match in AWAITED.finditer(text):
-        if match[1]:
-            last = match[1]
-        elif last:
-            result = SPECIFIERS.sub("", match[2]).strip()
-            found[last] = result if found.get(last, result) == result else ""
-            last = ""
-    return found
-
-
-def signature_of(code: str, name: str, awaited: dict[str, str]) -> str:
-    """Of a function: its name, what it takes, and what it yields."""
-    at = code.index("(", re.search(rf"\b{name}\s*\(", code).start())
-    result = SPECIFIERS.sub("", code[:at].rstrip().removesuffix(name)).strip()
-    static = "static " if result.startswith("static ") else ""
-    result = result.removeprefix("static ")
-    named = re.search(r"(\w+)>?$", result if result.startswith("submission<") else result.partition("<")[0])
-    waits = ""
-    if named is not None and (named[1].endswith("_awaiter") or named[1] in awaited):
-        arguments = result.endswith(">") and not result.startswith("submission<")
-        waits, result = "co_await ", awaited.get(named[1], "")
-        if arguments and re.search(r"\b[A-Z]", result):  # Of a parameter of the awaitable's.
-            result = ""
-    yields = "" if result in NOT_SHOWN else f" -> {result}"
-    short = BY_VALUE.sub(r"\1", f"{static}{waits}{name}{code[at : closing(code, at) + 1]}{yields}")
-    return re.sub(r"\bstd::|(?<![\w>])gyre::| (?=[),])|(?<=\() | (?= )", "", short)
 
 
 def values_of(body: str) -> list[Member]:
@@ -263,9 +227,10 @@ def members_of(name: str, body: str, awaited: dict[str, str], public: bool) -> l
             if code.endswith("}") and "(" not in code:  # The first part of a value.
                 continue
             within = code.endswith("{")
-            said = first_sentence(comment or [beside])
-            if public and not NO_MEMBER.match(code) and (said or not OVERRIDES.search(code)):
-                add_member(found, name, code, said, awaited)
+            inside = body[start : body.find("\n}", start)] if within else ""
+            said = comment or [beside]
+            if public and not NO_MEMBER.match(code) and (first_sentence(said) or not OVERRIDES.search(code)):
+                add_member(found, name, code, said, awaited, (inside, body))
             comment, code, beside = [], "", ""
     return found
 
@@ -277,8 +242,11 @@ def inner_members(match: re.Match, awaited: dict[str, str]) -> list[Member]:
     return members_of(name, body, awaited, kind == "struct")
 
 
-def add_member(found: list[Member], owner: str, code: str, said: str, awaited: dict[str, str]) -> None:
+def add_member(found: list[Member], owner: str, code: str, comment: list[str], awaited: dict[str, str],
+               within: tuple[str, str]) -> None:
+    """`within`: the function's body, and that of its class."""
     code = NOISE.sub("", code).strip()
+    said = first_sentence(comment)
     function = FUNCTION.match(code)
     if function is None or function[0].count("<") > function[0].count(">"):
         if (match := DATA.match(code)) is not None:
@@ -286,12 +254,20 @@ def add_member(found: list[Member], owner: str, code: str, said: str, awaited: d
             found.append(Member("constant" if code.startswith("static") else kind, [match[1]], said))
         return
     kind = "constructor" if function[1] == owner else "function"
-    signature = signature_of(code, function[1], awaited)
+    body = f"{code}\n{within[0]}"
+    if NOT_PROVIDED.search(body):
+        return
+    signature = signature_of(code, function[1], awaited, body, within[1])
+    if (match := AT_ONCE.search(body)) is not None:
+        same = [one for each in found for one in each.codes
+                if re.match(rf"(?:static )?{match[1]}\(io_context& on\b.* -> ", one)]
+        signature += "".join(f" -> {one.rpartition(' -> ')[2]}" for one in same[:1])
+    said = sentence_of(comment, [signature])
     if kind == "constructor" and re.match(rf"{owner}\((?:{owner}(?:<.*>)?(?:&&?)? \w*)?\)$", signature):
         return
     for each in found:
         if each.kind == kind and re.match(rf"(?:static |co_await )*{function[1]}\(", each.codes[0]):
-            each.codes += [signature] if signature not in each.codes else []
+            add_overload(each.codes, signature)
             each.sentence = each.sentence or said
             return
     found.append(Member(kind, [signature], said))
@@ -305,7 +281,10 @@ def read(header: str, text: str, others: dict[str, str]) -> list[Name]:
     comment: list[str] = []
     namespaces: list[str] = []
     begun = False  # What the comment is of.
-    for line in text.split("\n"):
+    without = without_noise(text)
+    lines = without.split("\n")
+    awaited = {**others, **awaited_in(without)}
+    for number, line in enumerate(text.split("\n")):
         plain = NOISE.sub("", line).strip()
         if line.startswith("///"):
             comment = [*([] if begun else comment), line.removeprefix("///")]
@@ -324,16 +303,24 @@ def read(header: str, text: str, others: dict[str, str]) -> list[Name]:
             code = plain.partition("//")[0]
             match = CLASS.match(plain) or (comment and (CONSTANT.match(code) or FUNCTION.match(plain)))
             name = next(filter(None, match.groups()), "") if match else ""
-            if name and not name.startswith("operator"):
-                beside = BESIDE.search(line)
-                said = first_sentence(comment or ([beside[1]] if beside is not None else []))
-                if name not in found:
-                    found[name] = Name(header, name, kind_of(plain), "::".join(namespaces), said, caption)
-                elif not found[name].sentence:
-                    found[name].sentence = said
-    text = without_noise(text)
-    awaited = {**others, **awaited_in(text)}
-    for match in BODY.finditer(text):
+            if not name or name.startswith("operator"):
+                continue
+            beside = BESIDE.search(line)
+            said = first_sentence(comment or ([beside[1]] if beside is not None else []))
+            if name not in found:
+                found[name] = Name(header, name, kind_of(plain), "::".join(namespaces), said, caption)
+            elif not found[name].sentence:
+                found[name].sentence = said
+            if found[name].kind == kind_of(plain) == "function":
+                declaration = declaration_at(lines, number)
+                body = "" if declaration.endswith(";") else body_at(lines, number)
+                if NOT_PROVIDED.search(declaration + body):
+                    continue
+                signature = signature_of(declaration, name, awaited, body, without)
+                add_overload(found[name].codes, signature)
+                if found[name].sentence == said:
+                    found[name].sentence = sentence_of(comment, [signature])
+    for match in BODY.finditer(without):
         if (name := found.get(match[2])) is not None:
             known = {code for member in name.members for code in member.codes}
             name.members += [each for each in inner_members(match, awaited) if not known & set(each.codes)]
@@ -351,11 +338,33 @@ def public_names(root: Path) -> tuple[list[Name], list[str]]:
     excuses = [pattern for patterns in tables.values() for pattern in patterns]
     awaited = awaited_in("\n".join(without_noise(text) for text in headers.values()))
     names = [name for header, text in headers.items() for name in read(header, text, awaited)]
+    mobility = mobility_in("\n".join(without_noise(text) for text in headers.values()))
+    for name in names:
+        name.mobility = mobility.get(name.name, "") if name.kind == "class" else ""
     unseen = set(Declarations(headers).parts) - {name.place for name in names}
     names = [name for name in names if not any(fnmatch.fnmatch(name.place, excuse) for excuse in excuses)]
     findings = [f"include/gyre/{name.header}.hpp: layer `{name.layer}` has no place on the page"
                 for name in names if name.layer not in LAYERS]
     return names, findings + [f"{place}: not read" for place in sorted(unseen)]
+
+
+def missing_in_guide(root: Path, names: list[Name]) -> list[str]:
+    """What C++ in the guide names, and the page does not."""
+    spaces = {name.namespace.removeprefix("gyre").removeprefix("::") for name in names} - {""}
+    known = spaces | {name.qualified for name in names}
+    first = "|".join(sorted(spaces)) or "gyre"
+    named = re.compile(rf"(?<![\w:])(?:gyre::((?:\w+::)*\w+)|((?:{first})::\w+))")
+    findings = []
+    for file in sorted((root / GUIDE).rglob("*.md")):
+        where = file.relative_to(root).as_posix()
+        within = False
+        for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), 1):
+            within = line == "```cpp" or (within and line != "```")
+            for name in (one or other for one, other in named.findall(line) if within):
+                outer = [name[: at.start()] for at in re.finditer("::", name)]
+                if name not in known and not known.intersection(outer) - spaces:
+                    findings.append(f"{where}:{number}: `{name}` is not in {PAGE}")
+    return findings
 
 
 def in_cell(text: str) -> str:
@@ -379,8 +388,10 @@ def page_of(names: list[Name]) -> str:
                 header = name.header
                 link = f"[{header}.hpp](../include/gyre/{header}.hpp)"
                 lines.append(f"| **{link}** | | {in_cell(name.caption)} |")
-            kind = ", ".join([name.kind, *(f"from `{base}`" for base in name.bases if base in known)])
-            lines.append(f"| **`{name.qualified}`** | {kind} | {in_cell(name.sentence)} |")
+            called = "".join(f"<br>&emsp;{in_cell(f'`{code}`')}" for code in name.codes)
+            bases = [f"from `{base}`" for base in name.bases if base in known]
+            kind = ", ".join(filter(None, [name.kind, name.mobility, *bases]))
+            lines.append(f"| **`{name.qualified}`**{called} | {kind} | {in_cell(name.sentence)} |")
             for each in name.members:
                 between = ", " if each.kind == "value" else "<br>&emsp;"
                 codes = between.join(in_cell(f"`{code}`") for code in each.codes)
@@ -393,6 +404,7 @@ def check(root: Path, fix: bool) -> tuple[list[str], list[Name]]:
     names, findings = public_names(root)
     findings += [f"include/gyre/{name.header}.hpp: {name.name} has no sentence"
                  for name in names if not name.sentence]
+    findings += missing_in_guide(root, names)
     page = page_of(names)
     path = root / PAGE
     if not path.exists() or path.read_text(encoding="utf-8") != page:

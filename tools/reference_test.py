@@ -74,7 +74,8 @@ def test_the_page_is_written_and_then_right(project):
     assert reference.check(root, fix=False)[0] == []
     page = (root / "docs/reference.md").read_text(encoding="utf-8")
     assert "| **[io/file.hpp](../include/gyre/io/file.hpp)** | | Files and what is in them. |\n" in page
-    assert "| **`read_all`** | function | Reads all of `it \\| them`, as a `vector<int>`. |\n" in page
+    assert ("| **`read_all`**<br>&emsp;`read_all(Stream& from) -> task<>` | function "
+            "| Reads all of `it \\| them`, as a `vector<int>`. |\n" in page)
 
 
 @pytest.mark.parametrize(("without", "name"), [
@@ -95,12 +96,90 @@ def test_a_function_is_read_through_the_clause_that_it_is_from(project):
         (each.name, each.sentence) for each in names]
 
 
-def test_a_contract_is_shared_by_what_follows_in_the_next_line(project):
-    header = HEADER.replace("(Stream& from);", "(Stream& from);\ntask<> read_half(\n    int);")
-    names, _ = reference.public_names(project(header))
-    sentences = {each.name: each.sentence for each in names}
-    assert sentences["read_half"] == sentences["read_all"]
-    assert "helper" not in sentences
+FUNCTIONS = """\
+// Ends of things.
+#pragma once
+
+namespace gyre::http {
+
+/// Both ends.
+// RFC 1.
+[[nodiscard]] io_result<file> first_end(io_context& on,
+                                        const std::string& name = "a") noexcept;
+[[nodiscard]] io_result<file> last_end(io_context& on) noexcept;
+
+int no_contract();
+/// Another.
+[[nodiscard]] inline auto status_of(std::string path) noexcept {
+    return submission<path_operation, finish_more<finish_status>>{path};
+}
+using names_submission = submission<path_operation, finish_status>;
+[[nodiscard]] names_submission status_of(int number, options_of it =
+                                                         {}) noexcept;
+names_submission status_of(int, options_of = {});
+names_submission status_of(float number) = delete;
+names_submission status_of(Kind it) {
+    static_assert(sizeof(Kind) == 0, "a number");
+}
+static_assert(true);
+void helper();
+
+/// The same without a limit.
+///
+/// @return What `it` yields, and
+///         nothing else. Or less.
+template <class Awaitable>
+[[nodiscard]] limited<Awaitable> endless(Awaitable it);
+
+/// What ends.
+class end {
+};
+end(int) -> end;
+inline constexpr int ends_max = 2;
+
+struct finish_status {
+    io_result<status> operator()(int it);
+};
+class limited {
+    result await_resume();
+};
+
+}  // namespace gyre::http
+"""
+
+
+def test_functions_are_listed_as_they_are_called_with_a_contract_of_their_own_or_shared(project):
+    names, findings = reference.public_names(project(FUNCTIONS))
+    assert findings == []
+    assert [(each.qualified, each.kind, each.codes, each.sentence) for each in names if each.sentence] == [
+        ("http::first_end", "function",
+         ['first_end(io_context& on, string name = "a") -> io_result<file>'], "Both ends."),
+        ("http::last_end", "function", ["last_end(io_context& on) -> io_result<file>"], "Both ends."),
+        ("http::status_of", "function",
+         ["co_await status_of(string path) -> io_result<status>",
+          "co_await status_of(int number, options_of it = {}) -> io_result<status>"], "Another."),
+        ("http::names_submission", "alias", [], "Another."),
+        ("http::endless", "function", ["co_await endless(Awaitable it)"],
+         "The same without a limit. Yields: what `it` yields, and nothing else."),
+        ("http::end", "class", [], "What ends."),
+        ("http::ends_max", "constant", [], "What ends."),
+    ]
+
+
+@pytest.mark.parametrize(("code", "finding"), [
+    ("gyre::http::first_end(on); http::last_end(on); gyre::http::end::of(1);", ""),
+    ("namespace http = gyre::http; other::http::no_end();", ""),
+    ("gyre::http::no_end(on);", "docs/guide/ends.md:4: `http::no_end` is not in docs/reference.md"),
+    ("http::no_end(on);", "docs/guide/ends.md:4: `http::no_end` is not in docs/reference.md"),
+    ("gyre::first_end(on);", "docs/guide/ends.md:4: `first_end` is not in docs/reference.md"),
+])
+def test_what_the_guide_names_is_on_the_page(project, code, finding):
+    root = project(FUNCTIONS)
+    (root / "docs/guide").mkdir()
+    text = f"`gyre::words`\n\n```cpp\n{code}\n```\ngyre::words\n"
+    (root / "docs/guide/ends.md").write_text(text, encoding="utf-8")
+    names, _ = reference.public_names(root)
+    assert reference.missing_in_guide(root, names) == ([finding] if finding else [])
 
 
 MEMBERS = """\
@@ -224,6 +303,21 @@ public:
 public:
     [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
+    /// Begins one.
+    static io_result<job> begin(io_context& on, int number);
+    /// The same, awaited.
+    static auto begin(int number) noexcept {
+        return immediate{
+            [number](io_context& on) noexcept { return begin(on, number); }};
+    }
+    auto end_all() { return end_some(1); }
+    void end_all(task<int>) {
+        static_assert(sizeof(task<int>) == 0, "one by one");
+    }
+    auto end_some(int many) {
+        return submission<op, finish_end>{many};
+    }
+
 private:
     void private_one();
     enum class progress { begun };
@@ -275,6 +369,10 @@ def test_a_class_is_followed_by_its_public_members(project):
         ("function", ["part::empty() -> bool"], ""),
         ("member", ["std::uint64_t done = 0"], ""),
         ("function", ["size() -> uint64_t"], ""),
+        ("function", ["static begin(io_context& on, int number) -> io_result<job>",
+                      "static co_await begin(int number) -> io_result<job>"], "Begins one."),
+        ("function", ["co_await end_all()"], ""),
+        ("function", ["co_await end_some(int many)"], ""),
     ]
 
 
@@ -288,8 +386,8 @@ def test_what_the_page_has_of_members(project, capsys):
             in page)
     assert "| **`job`** | class | The job. |\n" in page  # Its base has no place on the page.
     assert capsys.readouterr().out.split("\n")[-3:] == [
-        "members: 7 values, 5 options, 2 members, 1 constants, 2 constructors, 6 functions",
-        "reference: 3 names, 3 of them with a sentence, and 23 members, 14 of them without; 0 findings", ""]
+        "members: 7 values, 5 options, 2 members, 1 constants, 2 constructors, 9 functions",
+        "reference: 3 names, 3 of them with a sentence, and 26 members, 16 of them without; 0 findings", ""]
 
 
 def test_a_class_tells_what_else_has_its_members(project):
@@ -300,18 +398,3 @@ def test_a_class_tells_what_else_has_its_members(project):
     page = (root / "docs/reference.md").read_text(encoding="utf-8")
     assert "| **`hidden`** | class, from `base` | Hides. |\n" in page
     assert "| **`job`** | class, from `base` | The job. |\n" in page
-
-
-def test_what_an_awaitable_yields_is_said_unless_another_has_its_name():
-    one = "class a_awaiter final {\n    io_result<> await_resume() const;\n};\n"
-    assert reference.awaited_in(one) == {"a_awaiter": "io_result<>"}
-    assert reference.awaited_in(one + one.replace("<>", "<int>")) == {"a_awaiter": ""}
-    sent = "struct finish_send {\n    [[nodiscard]] io_result<> operator()(int it);\n};\n"
-    own = one.replace("a_awaiter", "c_awaiter").replace("io_result<>", "Result")
-    awaited = reference.awaited_in(reference.without_noise(one + sent + own))
-    assert [reference.signature_of(code, "f", awaited) for code in (
-        "a_awaiter f(int)", "static other::a_awaiter f()", "submission<op, finish_send> f()",
-        "b_awaiter f()", "task<int> f()", "a_awaiter<int> f()", "c_awaiter f()", "c_awaiter<int> f()")] == [
-        "co_await f(int) -> io_result<>", "static co_await f() -> io_result<>", "co_await f() -> io_result<>",
-        "co_await f()", "f() -> task<int>", "co_await f() -> io_result<>", "co_await f() -> Result",
-        "co_await f()"]
