@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import lzma
 import os
 from pathlib import Path
 
@@ -27,8 +28,14 @@ def whole_lines(text: bytes) -> bytes:
 
 
 def read(path: Path) -> list[dict]:
-    lines = [parse(path, number, each)
-             for number, each in enumerate(whole_lines(path.read_bytes()).splitlines(), 1)]
+    """Of a run that is kept, too: `xz FILE`."""
+    text = path.read_bytes()
+    if path.suffix == ".xz":
+        try:
+            text = lzma.decompress(text)
+        except lzma.LZMAError as error:
+            raise Unusable(f"{path}: is damaged: {error}") from error
+    lines = [parse(path, number, each) for number, each in enumerate(whole_lines(text).splitlines(), 1)]
     if not lines:
         raise Unusable(f"{path} has no whole line: nothing was measured")
     return lines

@@ -4,6 +4,7 @@
 """Drives measure/ with contenders whose figures are made up."""
 
 import json
+import lzma
 import math
 import re
 from dataclasses import replace
@@ -249,6 +250,16 @@ def test_a_journal_without_a_whole_line_is_begun_anew(text, tmp_path):
     path.write_text(text)
     Journal(path, {"scale": "quick"}).close()
     assert [each["conditions"] for each in read(path)] == [{"scale": "quick"}]
+
+
+def test_a_run_that_is_kept_is_compressed_and_read_all_the_same(tmp_path):
+    path = tmp_path / "run.jsonl.xz"
+    path.write_bytes(lzma.compress(b'{"kind":"run","conditions":{"scale":"quick"}}\n'))
+    assert [each["conditions"] for each in read(path)] == [{"scale": "quick"}]
+    for damaged in (path.read_bytes()[:-5], b"{}\n"):
+        path.write_bytes(damaged)
+        with pytest.raises(Unusable, match=r"run\.jsonl\.xz: is damaged"):
+            read(path)
 
 
 def ending(words, monkeypatch, capsys):
