@@ -51,8 +51,11 @@ task<io_result<>> connection_core::run() {
     co_await with_group(body);
     over_ = true;
     if (lingers_) co_await linger();
-    const bool told = lingers_ && !env_->chain->stopping();
-    const bool may_hear = wire().why() != breach::silence && !write_failed_;
+    const bool stopping = env_->chain->stopping();
+    const bool told = lingers_ && !stopping;
+    // A write that a stop has ended is no failure: what it has encrypted leaves by itself.
+    const bool can_send = !write_failed_ || (stopping && write_failed_ == errc::canceled);
+    const bool may_hear = wire().why() != breach::silence && can_send;
     if (!told && may_hear) co_await http::say_end(stream_, times().linger_max);
     stream_.close();
     co_return ended_;
