@@ -19,8 +19,14 @@ if(shared IN_LIST gyre_FIND_COMPONENTS AND EXISTS ${CMAKE_CURRENT_LIST_DIR}/gyre
     list(REMOVE_ITEM gyre_FIND_COMPONENTS shared)
 endif()
 set(gyre_kind_before ${gyre_kind})
+set(gyre_is_ours FALSE)
 if(TARGET gyre::gyre)
-    get_target_property(gyre_kind_before gyre::gyre INTERFACE_GYRE_KIND)
+    get_target_property(gyre_is_ours gyre::gyre ALIASED_TARGET)
+    if(gyre_is_ours)  # Built by this project, from sources.
+        set(gyre_kind_before static)
+    else()
+        get_target_property(gyre_kind_before gyre::gyre INTERFACE_GYRE_KIND)
+    endif()
 endif()
 if(NOT gyre_kind STREQUAL gyre_kind_before)
     set(gyre_FOUND FALSE)
@@ -72,6 +78,9 @@ else()
 endif()
 
 # What links both kinds, of two folders of one project, is told so when the project is generated.
+if(gyre_is_ours)
+    set(gyre_marked "")
+endif()
 foreach(each IN LISTS gyre_marked)
     set_target_properties(gyre::${each} PROPERTIES
         INTERFACE_GYRE_KIND ${gyre_kind} COMPATIBLE_INTERFACE_STRING GYRE_KIND)

@@ -47,6 +47,7 @@ endfunction()
 function(ask_for)
     execute_process(COMMAND ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/kinds -B ${WORK_DIR}/kinds --fresh
             -G ${GENERATOR} ${own} -DCMAKE_PREFIX_PATH=${WORK_DIR}/prefix "-DKINDS=${ARGN}"
+            -DSOURCES=${sources}
         RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE said)
     string(REGEX REPLACE "[ \n]+" " " said "${said}")  # CMake breaks lines.
     set(result "${result}" PARENT_SCOPE)
@@ -138,6 +139,17 @@ if(SHARED AND OTHER_COMPILER)
             message(FATAL_ERROR "one kind, asked for twice, ${kinds}: ${said}")
         endif()
     endforeach()
+
+    # Nor does it matter to others who look for gyre that a project has it from sources.
+    set(sources ${SOURCE_DIR})
+    ask_for(static)
+    if(NOT result EQUAL 0)
+        message(FATAL_ERROR "gyre from sources is not found: ${said}")
+    endif()
+    ask_for(shared)
+    if(result EQUAL 0 OR NOT said MATCHES "uses gyre's static libraries")
+        message(FATAL_ERROR "gyre from sources, and shared: ${said}")
+    endif()
 endif()
 
 # A component that there is not is missed when it is asked for, not when it is linked.
