@@ -84,6 +84,7 @@ class Gyre(ConanFile):
         self.cpp_info.set_property("cmake_find_mode", "none")
         core = self.cpp_info.components["gyre"]
         core.builddirs = ["lib/cmake/gyre"]
+        core.set_property("pkg_config_name", "gyre")
         core.libs = ["gyre"]
         core.system_libs = ["cares", "pthread"]
         for each in self.chosen:
