@@ -266,8 +266,9 @@ task<io_result<>> server_connection::linger(io_result<> ended) {
     co_return ended;
 }
 
-// RFC 9112, 9.8: over TLS, what ends without close_notify looks like an attack. Not after a failure to send,
-// nor in the middle of an answer whose end is that of the connection: it would look whole.
+// RFC 9112, 9.8: over TLS, what ends without close_notify looks like an attack. Not after a failure of the
+// stream or of a body's producer, which the peer is to notice, nor in the middle of an answer whose end is
+// that of the connection: it would look whole.
 task<> server_connection::close(error ended) {
     const bool stopping = env_->chain->stopping();
     const bool in_order = !ended || peer_ended_ || stopping;

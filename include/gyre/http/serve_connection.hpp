@@ -94,8 +94,8 @@ struct connection_hooks {
 /// Answers the requests of one connection until it ends.
 ///
 /// @param  stream   Owned; closed at the end, its sending direction first: over TLS the peer reads an end
-///                  (close_notify), and no cut, unless writing has failed or an answer without a length
-///                  was stopped.
+///                  (close_notify), and no cut, unless reading or writing has failed, a body's producer
+///                  has, or an answer without a length was stopped.
 /// @param  handle   Borrowed until the end. Not empty.
 /// @param  options  Borrowed until the end.
 /// @param  hooks    Borrowed until the end.
