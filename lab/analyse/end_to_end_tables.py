@@ -86,7 +86,7 @@ def jitter(run: Run) -> list[Table]:
 
 
 def by_second(run: Run, case: str) -> Table:
-    """Of each second of a turn the middle of the rounds, whoever was saturated: it is what happened."""
+    """Of each second of a turn the middle of the rounds, whichever was saturated: it is what happened."""
     found = {}
     for each in run.contenders:
         rounds = run.seconds.get((JITTER_SUITE, case, each), [])

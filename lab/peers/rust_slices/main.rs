@@ -109,7 +109,7 @@ fn main() {
                 let [name, version, backend] = library.version();
                 json!({"name": name, "library": name, "version": version, "backend": backend})
             }
-            // They are counted by nobody here, and slices tell none.
+            // They are not counted here, and slices tell none.
             "count_system_calls" => json!({"counting": true}),
             "prepare" => match library.session(asked["suite"].as_str().unwrap_or(""), &asked["case"]) {
                 Ok(mut made) => {
@@ -135,7 +135,7 @@ fn main() {
         };
         let mut out = std::io::stdout().lock();
         if writeln!(out, "{reply}").and_then(|()| out.flush()).is_err() {
-            return; // Nobody listens any more.
+            return; // No receiver is left.
         }
     }
 }
