@@ -104,7 +104,7 @@ gyre::task<gyre::io_result<std::string>> ask_for_name(const room& hall, gyre::tc
 }
 
 // Writes to the member what the room says, until there is nothing more to come. Who cannot be written to is
-// not read from either: nobody would tell that it is deaf.
+// not read from either: it would not learn that it is deaf.
 gyre::task<> write_lines(gyre::tcp_socket& peer, member& to) {
     for (;;) {
         auto said = co_await to.unread.receive();

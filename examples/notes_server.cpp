@@ -75,7 +75,7 @@ private:
 // end of snippet
 
 // snippet: middleware
-// Whoever changes something says who it is.
+// A client that changes something says who it is.
 gyre::task<http::response> needs_a_name(http::request& what, const http::handler& next) {
     const bool reads = what.method() == http::method::get || what.method() == http::method::head;
     if (!reads && !what.fields.contains("x-name")) {

@@ -5,7 +5,7 @@
 //
 //     order_journal DIRECTORY
 //
-// Making a write durable takes a device much the same time whatever its size, so whoever commits takes all
+// Making a write durable takes a device much the same time whatever its size, so each commit takes all
 // that has gathered meanwhile. docs/guide/files.md explains it.
 #include <gyre/gyre.hpp>
 

@@ -41,7 +41,7 @@ struct board {
 void feed(board& of) {
     for (int each = 1; each <= 1000; ++each) {
         const auto sent = of.quotes.send_blocking(quote{each % 10, each});
-        if (!sent.ok()) return;  // Closed: nobody wants any more.
+        if (!sent.ok()) return;  // Closed: no reader is left.
     }
     of.quotes.close();
 }

@@ -96,7 +96,7 @@ gyre::task<gyre::io_result<>> visit_in_turn(const std::vector<std::string>& sour
 // end of snippet
 
 // snippet: child
-// A job that is canceled by whoever started it, and asked for what became of it.
+// A job that is canceled by its owner, and asked for what became of it.
 gyre::task<gyre::io_result<>> change_of_mind() {
     const auto body = [](gyre::task_group& group) -> gyre::task<gyre::io_result<>> {
         gyre::child<gyre::io_result<int>> job = group.spawn_child(ask("far away", 1h, 0));
@@ -172,7 +172,7 @@ void on_a_thread() {
 // snippet: locals
 inline constinit gyre::task_local<std::string> trace;
 
-// Far below whoever knows which request this is.
+// Far below the handler that knows which request this is.
 gyre::task<> log_line(std::string_view text) {
     const std::string* id = co_await gyre::this_task::local(trace);
     const std::string_view name = co_await gyre::this_task::name();

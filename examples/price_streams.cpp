@@ -25,7 +25,7 @@ gyre::task<http::response> quote(http::request& what) {
     if (what.target() == "/north") static_cast<void>(co_await gyre::sleep_for(500ms));
     if (what.target() == "/west") {
         const auto slept = co_await gyre::sleep_for(1h);
-        if (!slept.ok()) std::printf("west: nobody waits any more\n");
+        if (!slept.ok()) std::printf("west: no caller waits any more\n");
     }
     co_return http::response{http::status::ok, "text/plain", std::string{what.target()} + " 101"};
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A feed that many read, some of them slowly, and that is replaced without refusing anybody.
+// A feed that many read, some of them slowly, and that is replaced without refusing a client.
 //
-// Each connection is sent the time, ten times a second, from an outbox of its own; whoever does not read
+// Each connection is sent the time, ten times a second, from an outbox of its own; a slow client
 // has the newest only. SIGHUP starts the program anew with the same listener and drains this one once the
 // new one is ready; docs/guide/servers.md explains.
 #include <gyre/gyre.hpp>
@@ -72,7 +72,7 @@ gyre::task<gyre::io_result<>> serve_news(gyre::tcp_acceptor acceptor) {
     const auto body = [&](gyre::task_group& group) -> gyre::task<gyre::io_result<>> {
         group.spawn(announce(all));
         const auto ended = co_await gyre::serve(std::move(acceptor), session, options);
-        group.request_stop();  // There is nobody left to be told.
+        group.request_stop();  // No client is left to be told.
         co_return ended;
     };
     const auto ended = co_await gyre::with_group(body);

@@ -40,7 +40,7 @@ gyre::task<gyre::io_result<>> write_capitals(http::request& what, http::body_wri
         for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
         const auto [unsent, sent] = co_await gyre::write_all(to, gyre::bytes_of(text));
         if (unsent) co_return unsent;
-        const auto flushed = co_await to.flush();  // Somebody waits for it now.
+        const auto flushed = co_await to.flush();  // The peer waits for it now.
         if (!flushed.ok()) co_return flushed;
         all += size;
     }

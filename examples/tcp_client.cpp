@@ -37,7 +37,7 @@ gyre::task<gyre::io_result<>> send_input(gyre::tcp_socket& server) {
     co_return server.shutdown(gyre::shutdown_side::send);
 }
 
-// Whoever has not been asked does not answer, so that is not waited for.
+// A server that has not been asked does not answer, so that is not waited for.
 gyre::task<> ask(gyre::tcp_socket& server, const char* text, gyre::task_group& talk,
                  gyre::io_result<>& asked) {
     if (text != nullptr) {

@@ -46,7 +46,7 @@ gyre::task<gyre::io_result<>> count_ticks(gyre::missed_ticks policy, const char*
 // end of snippet
 
 // snippet: deadline
-// Each bid extends the auction to three seconds from then on; whoever waits for its end need not be told.
+// Each bid extends the auction to three seconds from then on; a waiter for its end need not be told.
 gyre::task<gyre::io_result<>> auction() {
     const gyre::time_point begin = co_await now();
     gyre::loop& here = co_await gyre::this_task::loop();

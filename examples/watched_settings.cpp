@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Settings that are read again when their file changes, by whoever uses them on whichever loop.
+// Settings that are read again when their file changes, by the tasks that use them on whichever loop.
 //
 //     watched_settings FILE
 //
@@ -40,7 +40,7 @@ gyre::task<gyre::io_result<>> watch_folder(gyre::file_watch& changes, std::strin
     }
 }
 
-// When the signs have ended, the file is read, and whoever waits for `latest` goes on.
+// When the signs have ended, the file is read, and each waiter for `latest` goes on.
 gyre::task<gyre::io_result<>> read_again(std::string path, gyre::debounce& signs,
                                          gyre::watch<std::string>& latest) {
     for (;;) {

@@ -157,7 +157,7 @@ asio::awaitable<std::string> ask_for_name(const room& hall, member& who) {
 }
 
 // Writes to the member what the room says, until there is nothing more to come. Who cannot be written to is
-// not read from either: nobody would tell that it is deaf.
+// not read from either: it would not learn that it is deaf.
 asio::awaitable<void> write_lines(member& to) {
     for (;;) {
         const auto [ended, text] = co_await to.unread.async_receive(result);

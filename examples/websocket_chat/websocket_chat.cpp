@@ -3,7 +3,7 @@
 // A chat room in a browser: the page by HTTP, the messages by WebSocket, on one port.
 //
 // Each member has a queue with two bounds. Who does not read fills it, and is then disconnected and told why;
-// nobody else waits for it. Try it: open http://127.0.0.1:8080/ in two windows.
+// no other member waits for it. Try it: open http://127.0.0.1:8080/ in two windows.
 #include <gyre/gyre.hpp>
 #include <gyre/http/router.hpp>
 #include <gyre/http/serve_connection.hpp>

@@ -176,7 +176,7 @@ task<io_result<>> client_connection::state::watch(method asked, bool& final_came
     if (!got.ok()) co_return got;
     final_came = true;
     if (number_of(head.status) >= 300) co_return got;
-    // Whoever answers with success may still read.
+    // A server that answers with success may still read.
     event for_ever;
     got = co_await for_ever.wait();
     co_return got;

@@ -267,7 +267,7 @@ public:
     [[nodiscard]] std::optional<io_result<std::size_t>> try_write(
         const_buffer from) noexcept override {
         if (made_.size() >= piece) return std::nullopt;
-        // A piece at a time, so that whoever writes much gives way in between.
+        // A piece at a time, so that a long body gives way in between.
         const const_buffer some = from.first(std::min(from.size(), piece));
         const io_result<> added = with_.add(some, compressor::then::go_on, made_);
         return io_result<std::size_t>{added.error(), added.ok() ? some.size() : 0};

@@ -241,7 +241,7 @@ task<io_result<std::size_t>> framed_source::read(mutable_buffer into) {
             // RFC 9112, 8: the message is incomplete.
             co_return fail({errc::connection_reset, activity::read});
         }
-        // A stop has lost nothing; whoever wants to may go on reading.
+        // A stop has lost nothing; the caller may go on reading.
         if (got.error() == errc::canceled) co_return got.error();
         if (!got.ok()) co_return fail(got.error());
         if (is_direct) {

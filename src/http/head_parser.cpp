@@ -332,7 +332,7 @@ refusal head_parser::state::refusal_of(llhttp_errno_t code) const noexcept {
 }
 
 // llhttp reads start line and fields, and is stopped before it would read a body: bodies are read in place,
-// by whoever wants them.
+// by the handler that wants them.
 llhttp_errno_t head_parser::state::execute(std::string_view text, llhttp_type_t type) noexcept {
     static const llhttp_settings_t settings = [] {
         llhttp_settings_t made;

@@ -326,7 +326,7 @@ task<> client_connection::state::produce(client_exchange& it) {
     drop_use(it);
 }
 
-// Whoever had the exchange does not want it any more; others do not notice. RFC 9113, 5.4.2.
+// The owner of the exchange does not want it any more; others do not notice. RFC 9113, 5.4.2.
 void client_connection::state::release(client_exchange& it) noexcept {
     if (it.known) {
         const bool whole = it.in.came_whole() && it.out.done();

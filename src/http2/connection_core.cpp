@@ -142,7 +142,7 @@ void connection_core::end_reading(error why) noexcept {
     } else if (finished_) {
         lingers_ = true;
     } else if (why == errc::eof) {
-        // RFC 9113, 9.1: an end between requests is nobody's error.
+        // RFC 9113, 9.1: an end between requests is no error.
         if (was_used) ended_ = error{errc::connection_reset, activity::read};
     } else {
         ended_ = why;

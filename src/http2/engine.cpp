@@ -299,7 +299,7 @@ engine::engine(const engine_options& options, engine_events& to) noexcept
     settings[count++] = {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, options.windows.stream_bytes};
     settings[count++] = {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE,
                          static_cast<std::uint32_t>(options.head_bytes_max)};
-    // RFC 9113, 8.4: nobody asks for what a server pushes.
+    // RFC 9113, 8.4: no caller asks for what a server pushes.
     settings[count++] = {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, serves ? options.streams_max : 0};
     if (!serves) settings[count++] = {NGHTTP2_SETTINGS_ENABLE_PUSH, 0};
     check(nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings.data(), count));

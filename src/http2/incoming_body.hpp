@@ -48,9 +48,9 @@ public:
     void end() noexcept;
     void fail(error why) noexcept;
 
-    /// Nobody reads: what is here and what comes is dropped, and the peer may send up to `bytes_max` more.
+    /// No reader is left: what is here and comes is dropped, and the peer may send up to `bytes_max` more.
     void drop(std::uint64_t bytes_max) noexcept;
-    /// Nobody reads, and the connection gets back its window.
+    /// No reader is left, and the connection gets back its window.
     void detach() noexcept;
     /// The connection goes, and is not used any more. What has come can be read, unless it has failed.
     void outlive() noexcept { on_ = nullptr; }

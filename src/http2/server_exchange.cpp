@@ -26,7 +26,7 @@ void server_exchange::add_field(std::string_view name, std::string_view value) {
     // RFC 9113, 8.3.1. Which there must be, and that none occurs twice, is nghttp2's business.
     if (!name.starts_with(':')) {
         if (name == "cookie") {
-            // RFC 9113, 8.2.3: crumbs are one field for whoever knows nothing of them.
+            // RFC 9113, 8.2.3: crumbs are one field for handlers that know nothing of them.
             if (!cookies_.empty()) cookies_.append("; ");
             cookies_.append(value);
         } else {

@@ -42,7 +42,7 @@ file_kind kind_of(std::uint16_t mode) noexcept {
 }
 
 file_status::time time_of(const statx_timestamp& it) noexcept {
-    // File systems, and whoever sets a time, reach further than nanoseconds do.
+    // File systems, and programs that set a time, reach further than nanoseconds do.
     constexpr auto furthest =
         std::chrono::floor<std::chrono::seconds>(file_status::time::duration::max()).count();
     if (it.tv_sec >= furthest) return file_status::time::max();

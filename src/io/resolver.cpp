@@ -224,7 +224,7 @@ task<error> ask_for_addresses(dns_query query, std::uint16_t port, found_address
     co_return error{};
 }
 
-// What is known without asking anybody. True if that is all there is to say of `host`.
+// What is known without asking a server. True if that is all there is to say of `host`.
 bool find_here(io_context& on, const hosts_table& hosts, const std::string& host,
                std::uint16_t port, endpoint::family family, std::vector<endpoint>& into,
                error& outcome) {

@@ -110,7 +110,7 @@ bool is_own_child(pid_t id) noexcept {
     return ::waitid(P_PID, static_cast<id_t>(id), &found, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-/// Processes without an owner, which would stay as zombies if nobody looked at them. Any thread.
+/// Processes without an owner, which would stay as zombies if no thread looked at them. Any thread.
 class orphans {
 public:
     void add(int process) noexcept {
@@ -157,7 +157,7 @@ int signal_process(const signal_operation& op) noexcept {
     if (op.group <= 0) return send(op.number, 0);
     constexpr unsigned whole_group = 1U << 2;  // PIDFD_SIGNAL_PROCESS_GROUP, Linux 6.9.
     if (const int sent = send(op.number, whole_group); sent != -EINVAL) return sent;
-    // The number is the group's as long as its leader is not reaped, by whomever.
+    // The number is the group's as long as its leader is not reaped, by any thread.
     if (const int gone = send(0, 0); gone < 0) return gone;
     return outcome(::kill(-op.group, op.number));
 }

@@ -18,7 +18,7 @@
 namespace gyre {
 namespace {
 
-/// Shared with the loops: one may answer when nobody waits any more.
+/// Shared with the loops: one may answer when the caller has gone.
 class answers {
 public:
     explicit answers(std::size_t loops) : texts_(loops), missing_{loops} {}

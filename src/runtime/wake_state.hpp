@@ -45,7 +45,7 @@ public:
         if (asleep_.load(std::memory_order_seq_cst)) wake();
     }
 
-    /// Makes `run` return. The loop may be destroyed by whoever sees that.
+    /// Makes `run` return. The loop may be destroyed by the thread that sees that.
     void stop() noexcept;
     void restart() noexcept { stopped_.store(false, std::memory_order_release); }
     [[nodiscard]] bool stopped() const noexcept { return stopped_.load(std::memory_order_acquire); }

@@ -80,7 +80,7 @@ dropped_bytes length_delimited_codec::drop(const_buffer bytes) noexcept {
         if (bytes.size() < prefix) return {};
         const length found = read_length(bytes.first(prefix));
         if (found.wrong) return {0, true};
-        // Beyond 2 to the power of 64 nobody gets.
+        // No size gets beyond 2 to the power of 64.
         to_drop_ =
             prefix + std::min(found.content, std::numeric_limits<std::uint64_t>::max() - prefix);
     }

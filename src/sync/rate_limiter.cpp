@@ -36,7 +36,7 @@ void rate_limiter::serve() noexcept {
     on_.disarm(*this);
 }
 
-// Whoever comes next may want less, and have it sooner.
+// The next caller may want less, and have it sooner.
 rate_limiter::acquire_awaiter::~acquire_awaiter() {
     if (leave_queue()) of_.serve();
 }

@@ -13,7 +13,7 @@
 namespace gyre::test {
 namespace {
 
-// As in a source file, and cut where nobody reads on.
+// As in a source file, and cut where no reader goes on.
 std::string quote(std::string_view bytes) {
     constexpr std::size_t shown_max = 60;
     constexpr std::string_view digits = "0123456789abcdef";
@@ -258,7 +258,7 @@ void script::complete_step(time_point now) noexcept {
     reach_step(now);
 }
 
-// Takes the steps that need nobody.
+// Takes the steps that need no caller.
 void script::reach_step(time_point now) noexcept {
     for (; !over(); ++next_) {
         const step& at = steps_[next_];
@@ -276,7 +276,7 @@ void script::reach_step(time_point now) noexcept {
     }
 }
 
-// Whoever can go on does; each then wakes by a post.
+// Each caller that can go on does, and wakes by a post.
 void script::serve_waiting() noexcept {
     for (bool any = true; any;) {
         any = false;

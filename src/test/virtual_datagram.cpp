@@ -115,7 +115,7 @@ int virtual_datagram::send(memory_parts from, const endpoint& to) {
     if (is_for_all(target.address())) return send_to_all(target, it);
 
     virtual_host* const there = host().network().find(host(), target.address());
-    if (there == nullptr) return static_cast<int>(size);  // Nobody misses it.
+    if (there == nullptr) return static_cast<int>(size);  // No receiver misses it.
     host().network().send_packet(
         host(), *there, size,
         [there, target, it, sender = weak_from_this()] { deliver_on(*there, target, it, sender); });

@@ -36,7 +36,7 @@ public:
     void remove(virtual_host& it) noexcept { std::erase(hosts_, &it); }
     [[nodiscard]] const std::vector<virtual_host*>& hosts() const noexcept { return hosts_; }
 
-    /// Where a packet from `from` to `address` goes; null if nobody has it.
+    /// Where a packet from `from` to `address` goes; null if no machine has it.
     [[nodiscard]] virtual_host* find(virtual_host& from, const ip_address& address) noexcept;
 
     /// What /etc/hosts says.

@@ -90,7 +90,7 @@ bool virtual_socket::keeps_out(const virtual_socket& it, const endpoint& wanted)
         return each.number_option(SOL_SOCKET, SO_REUSEPORT) != 0 ||
                (!is_stream && each.number_option(SOL_SOCKET, SO_REUSEADDR) != 0);
     };
-    // A connection may stay beside whoever listens, if both have said so.
+    // A connection may stay beside an acceptor, if both have said so.
     const auto reuses = [](const virtual_socket& each) {
         return each.number_option(SOL_SOCKET, SO_REUSEADDR) != 0;
     };

@@ -21,7 +21,7 @@ constexpr duration first_repetition = std::chrono::seconds{1};  // RFC 6298 2.1
 constexpr duration unreachable_after = std::chrono::seconds{3};
 constexpr std::size_t segment_max = 64 * 1024;
 
-// Where it leads: nobody's address is our own, and an IPv4 address may stand in an IPv6 one.
+// Where it leads: the unspecified address is our own, and an IPv4 address may stand in an IPv6 one.
 endpoint destination(const endpoint& to) {
     if (to.kind() == endpoint::family::local) return to;
     const ip_address address = to.address().unmapped();
@@ -119,7 +119,7 @@ int virtual_stream::connect_here(const endpoint& to) {
     return 0;
 }
 
-// Asks for a connection, and again if that was lost or nobody had room.
+// Asks for a connection, and again if that was lost or the acceptor had no room.
 void virtual_stream::knock(int attempt) {
     if (state_ != state::connecting) return;
     virtual_network& network = host().network();

@@ -154,7 +154,7 @@ task<io_result<any_stream>> connection_pool::tunnel(any_stream through, const ur
         co_return error{errc::connection_refused, activity::connect};
     }
     http::upgraded_connection opened = asked.take_stream();
-    // Nobody behind the tunnel speaks before we do.
+    // The server behind the tunnel does not speak first.
     if (!opened.early.empty()) co_return error{errc::malformed, activity::connect};
     co_return io_result<any_stream>{std::move(opened.stream)};
 }

@@ -164,7 +164,7 @@ private:
 
     std::string root_;
     static_options options_;
-    // What separates parts: nobody who writes a file knows what it will be.
+    // What separates parts: the author of a file cannot know what it will be.
     mutable std::atomic<std::uint64_t> boundary_;
 };
 

@@ -89,7 +89,7 @@ task<io_result<>> connection::close(close_reason why) {
     co_return close_received_ ? error{} : failure_;
 }
 
-// Until there is a failure, which the peer's close is, too, and nobody reads.
+// Until there is a failure, which the peer's close is, too, and no caller reads.
 task<io_result<>> connection::wait_for_close(time_point until) {
     const time_point last = failure_ ? time_point{} : until;
     silence_->expires_at(last);

@@ -34,7 +34,7 @@ error connection::begin_receive(loop& on) noexcept {
         silence_.emplace(on);
         heard();
     }
-    // It passed while nobody looked whether the answer had come.
+    // It passed while no caller looked whether the answer had come.
     if (asked_ && silence_->passed()) silence_->expires_after(options_.pong_timeout);
     drop_delivered();
     return {};

@@ -51,7 +51,7 @@ public:
         --of_.count_;
         if (box.failure() == errc::limit_exceeded) ++of_.counters_.disconnected;
         add(of_.counters_, box);
-        box.close();  // Whoever waits for room goes on without it.
+        box.close();  // A sender that waits for room goes on without it.
     }
 
     outbox box;

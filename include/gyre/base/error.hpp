@@ -88,7 +88,7 @@ enum class errc : std::int32_t {
     certificate_not_yet_valid,
     certificate_wrong_host,      ///< It is for other names than the one that was asked for.
     certificate_self_signed,     ///< Its only issuer is itself, and it is not trusted.
-    certificate_unknown_issuer,  ///< Its chain leads to nobody who is trusted.
+    certificate_unknown_issuer,  ///< Its chain leads to no trusted authority.
     certificate_revoked,
     certificate_revocation_unknown,  ///< Its issuer's list of revocations is missing or out of date.
     certificate_unacceptable,  ///< Of another purpose, too weak a key, a broken signature, ...

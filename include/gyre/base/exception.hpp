@@ -32,7 +32,7 @@ public:
         if (held_) std::rethrow_exception(std::exchange(held_, nullptr));
     }
 
-    /// Another slot with the same exception, for whoever is told of it as well.
+    /// Another slot with the same exception, for another caller that is told of it.
     [[nodiscard]] exception_slot share() const noexcept { return *this; }
 
     /// Gives up what it holds; null if that is nothing.

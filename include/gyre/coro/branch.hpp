@@ -120,7 +120,7 @@ protected:
     [[nodiscard]] const environment& env() const noexcept { return back_.env(); }
     [[nodiscard]] std::size_t pending() const noexcept { return pending_; }
 
-    /// The frame is destroyed while it waits: nobody is resumed, and the branches, which are destroyed next,
+    /// The frame is destroyed while it waits: none is resumed, and the branches, which are destroyed next,
     /// are no longer to be stopped from here. The destructors of what has branches as members call it.
     void let_go() noexcept {
         branches_.for_each([](stop_chain& each) { each.unlink(); });

@@ -43,7 +43,7 @@ private:
     const task_node* node_ = nullptr;
 };
 
-/// Keeps what a task has yielded, or the exception that it ended with, until somebody asks.
+/// Keeps what a task has yielded, or the exception that it ended with, until it is asked for.
 template <class Result>
 class kept_outcome {
 public:

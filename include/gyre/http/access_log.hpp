@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// One record for each request, for whoever writes logs.
+// One record for each request, for a program's log.
 #pragma once
 
 #include <gyre/base/time.hpp>

@@ -92,7 +92,7 @@ public:
         return {*to_, from};
     }
 
-    /// Sends what has been written so far, as for an event that somebody waits for.
+    /// Sends what has been written so far, as for an event that the peer waits for.
     ///
     /// Errors, Cancellation, Threads: as `write_some`. Cost: one frame and a write.
     [[nodiscard]] task<io_result<>> flush() { return to_->flush(); }

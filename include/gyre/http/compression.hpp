@@ -93,7 +93,7 @@ struct compression_policy {
     std::size_t at_once_bytes_max = 64 * 1024;
 };
 
-/// Compresses answers for peers that accept it: text, JSON and the like, whose coding nobody has set and
+/// Compresses answers for peers that accept it: text, JSON and the like, whose coding no handler has set and
 /// whose `cache-control` has no `no-transform`. Strong tags become weak.
 [[nodiscard]] middleware compress_responses(compression_policy policy = {});
 

@@ -16,7 +16,7 @@
 namespace gyre::http {
 
 /// A strong tag, quotes included, that tells contents apart: of their size and a hash of 64 bits, which
-/// nobody who wants a collision is kept from finding.
+/// does not withstand an author who looks for a collision.
 [[nodiscard]] std::string etag_of(const_buffer content);
 
 /// What is known of a resource.

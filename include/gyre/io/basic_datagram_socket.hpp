@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What sockets of datagrams to other hosts have in common, whoever lays their bytes out: sending, receiving,
-// what is told beside them, and groups of receivers.
+// What sockets of datagrams to other hosts have in common, with headers of their own or not: sending,
+// receiving, what is told beside them, and groups of receivers.
 //
 // udp_socket.hpp is for datagrams with ports, raw_socket.hpp for those of any protocol.
 #pragma once

@@ -2,7 +2,7 @@
 //
 // Messages between processes of one host: Unix-domain sockets that keep their boundaries (unix(7)).
 //
-// `local_datagram_socket` talks to whoever has a name; `local_packet_socket` is a connection of messages
+// `local_datagram_socket` talks to any that has a name; `local_packet_socket` is a connection of messages
 // (SOCK_SEQPACKET), which begins and ends. Neither loses nor swaps any: what is sent waits for its receiver.
 // A message that is longer than its buffer is cut, and says so. Bytes in order: stream_socket.hpp.
 #pragma once
@@ -145,14 +145,14 @@ public:
     /// Takes charge of an open socket.
     explicit local_datagram_socket(handle open) noexcept : local_message_socket{std::move(open)} {}
 
-    /// Opens one at `local`, a path or an abstract name; null: without a name, so that nobody can answer. A
+    /// Opens one at `local`, a path or an abstract name; null: without a name, so that no peer can answer. A
     /// path stays when the socket is closed; the next `bind` removes it if nothing is there any more.
     /// Errors: `errc::address_in_use`, `errc::address_family_not_supported` if it is no Unix name, ...
     [[nodiscard]] static io_result<local_datagram_socket> bind(io_context& on,
                                                                const endpoint& local) noexcept;
 
     /// Fixes the peer: `send` goes to it, and only its messages are received. Never waits.
-    /// Errors: `errc::no_such_file` or `errc::connection_refused` if nobody is there, `errc::closed`, ...
+    /// Errors: `errc::no_such_file` or `errc::connection_refused` if no socket is there, `errc::closed`, ...
     io_result<> connect(const endpoint& peer) noexcept;
 
     using local_message_socket::receive;
@@ -195,7 +195,7 @@ public:
 
     /// Connects to the `local_packet_acceptor` at `peer`, which is copied.
     ///
-    /// Errors:        `errc::connection_refused` or `errc::no_such_file` if nobody listens there,
+    /// Errors:        `errc::connection_refused` or `errc::no_such_file` if no acceptor is there,
     ///                `errc::no_buffer_space` if its queue is full.
     /// Cancellation:  `errc::canceled`.
     /// Threads:       resumes on the caller's executor.

@@ -151,7 +151,7 @@ private:
 /// A child process, or none. Moves.
 ///
 /// Destroying it kills what still runs (SIGKILL), so that no process outlives its owner by accident;
-/// `detach` lets one go on purpose. Nothing becomes a zombie either way: whoever was not waited for is
+/// `detach` lets one go on purpose. Nothing becomes a zombie either way: a process that was not waited for is
 /// reaped when the next process is started or let go. That is the process alone, as in `terminate`: what it
 /// has started itself ends with it by `kill_group`, or is reached by `signal_group` as long as its own end
 /// was not waited for.

@@ -38,7 +38,7 @@ struct raw_options {
 
 /// A raw socket of one protocol, or none. Moves; closes at the latest when destroyed.
 ///
-/// Each sees a copy of every packet of its protocol that this host receives for itself, beside whoever it is
+/// Each sees a copy of every packet of its protocol that this host receives for itself, beside the one it is
 /// for; of TCP and UDP, too. Of IPv4 what is received begins with the packet's header (`payload_of_ipv4`); of
 /// IPv6 it does not, and `receive_detailed` tells what is asked for of it. The port of an endpoint means
 /// nothing here, and is 0. Of ICMPv6 the kernel writes and checks the checksum (RFC 3542 3.1); of everything

@@ -130,8 +130,8 @@ public:
     [[nodiscard]] task<io_result<std::vector<service_target>>> resolve_service(
         std::string name) const;
 
-    /// The names of `address`: those of the hosts file, or else what name servers say, whom whoever has the
-    /// address may have told anything.
+    /// The names of `address`: those of the hosts file, or else what name servers say, whom the owner of the
+    /// address may have told any name.
     ///
     /// @return At least one name unless there is an error.
     ///

@@ -2,7 +2,7 @@
 //
 // The next generation of a server: started with the listeners of this one, and waited for until it serves.
 //
-// Only then is the old one drained, so there is no moment at which nobody accepts, and a new one that fails
+// Only then is the old one drained, so there is no moment at which none accepts, and a new one that fails
 // changes nothing. What is in the listeners' queues is accepted by whichever of the two comes first.
 #pragma once
 
@@ -33,14 +33,14 @@ namespace gyre {
                                                                     process_options how,
                                                                     duration ready_within);
 
-/// The successor's side: whoever has started this program is to be told when it is ready. Moves. Destroyed
+/// The successor's side: the program that started this one is to be told when it is ready. Moves. Destroyed
 /// untold, it says that this program never will be.
 class ready_notice {
 public:
-    /// Nobody is to be told.
+    /// No program is to be told.
     ready_notice() noexcept = default;
 
-    /// Takes over what GYRE_READY_FD announces, and forgets the announcement; nobody is to be told if there
+    /// Takes over what GYRE_READY_FD announces, and forgets the announcement; no program is told if there
     /// is none. Once, and before there are threads: it changes the environment (setenv(3)). Outside of
     /// coroutines too.
     ///
@@ -48,13 +48,13 @@ public:
     ///         which shows by its FD_CLOEXEC: then it is left alone.
     [[nodiscard]] static io_result<ready_notice> take(io_context& on);
 
-    /// Whether somebody waits for it.
+    /// Whether a program waits for it.
     [[nodiscard]] bool wanted() const noexcept { return to_.is_open(); }
 
-    /// Tells that this program serves from now on: accepting may begin before or after. Ok if nobody waits.
+    /// Tells that this program serves from now on: accepting may begin before or after. Ok if none waits.
     /// The notice outlives the task.
     ///
-    /// Errors:        `errc::broken_pipe` if whoever waited has given up, and will end this program.
+    /// Errors:        `errc::broken_pipe` if the program that waited has given up, and will end this program.
     /// Cancellation:  `errc::canceled`; nothing was told.
     /// Threads:       resumes on the caller's executor.
     /// Cost:          a frame and two system calls.

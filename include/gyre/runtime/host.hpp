@@ -154,7 +154,7 @@ struct descriptor_slot : list_link<> {
 };
 
 /// One opening of a descriptor number. It ends when that is closed or given away; the next one of the
-/// same number, by whomever, is another. Outlived by copies of it, which then say so.
+/// same number, by any thread, is another. Outlived by copies of it, which then say so.
 struct opening {
     descriptor_slot* of = nullptr;  ///< In the host's table; null of a handle that has none.
     std::uint32_t generation = 0;
@@ -184,7 +184,7 @@ public:
     /// Reads the clock.
     [[nodiscard]] virtual time_point now() noexcept = 0;
 
-    /// Bits that nobody can predict, to draw jitter and shares of a load from. Any thread.
+    /// Unpredictable bits, to draw jitter and shares of a load from. Any thread.
     [[nodiscard]] virtual std::uint64_t entropy() noexcept = 0;
 
     /// Reads the settings file at `path` into `into`, on the spot. Any thread. Returns 0 or -errno: -EFBIG

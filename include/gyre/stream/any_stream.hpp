@@ -323,7 +323,7 @@ public:
     [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter,
                                      const environment* given) noexcept {
         if (!open()) return refuse(errc::closed, waiter, *given);
-        // An empty read waits for nobody, and must not end what is pending.
+        // An empty read waits for no peer, and must not end what is pending.
         if (into_.empty()) return finish(waiter, *given);
         if (on().reading) return refuse(errc::busy, waiter, *given);
         return note(on().begin_read(into_, outcome_, waiter, given));

@@ -2,7 +2,7 @@
 //
 // The next so many bytes of a stream, as a stream that ends behind them.
 //
-// For a body whose length was announced: whoever reads it to its end leaves what follows alone.
+// For a body whose length was announced: a caller that reads it to its end leaves what follows alone.
 #pragma once
 
 #include <gyre/base/buffer.hpp>

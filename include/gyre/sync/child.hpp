@@ -2,7 +2,7 @@
 //
 // A handle of one child: to stop it alone, and to have its result.
 //
-// `task_group::spawn` tells the group how a child has ended and nobody else, which is cheapest and mostly
+// `task_group::spawn` tells the group alone how a child has ended, which is cheapest and mostly
 // enough. `task_group::spawn_child` returns one of these instead, for jobs that are looked up, canceled and
 // asked for what became of them.
 #pragma once

@@ -41,7 +41,7 @@ public:
         if (!waiting_.empty()) on_.arm(*this, at_);
     }
 
-    /// There was a sign that nobody has been told of.
+    /// There was a sign that no caller has been told of.
     [[nodiscard]] bool pending() const noexcept { return at_ != never; }
 
     class wait_awaiter final : public waiter {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Ticks at fixed points in time, and what becomes of those that nobody was there for.
+// Ticks at fixed points in time, and what becomes of those that came while no caller waited.
 //
 // A loop over `sleep_for` drifts by what its body takes. An interval knows when the next tick is due and
 // sleeps until then; a body that takes longer than a period says by the policy what it wants to catch up on.

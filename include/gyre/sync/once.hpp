@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Doing something once that takes a while, whoever needs it first: opening a connection, reading a file.
+// Doing something once that takes a while, for its first caller: opening a connection, reading a file.
 #pragma once
 
 #include <gyre/coro/task.hpp>

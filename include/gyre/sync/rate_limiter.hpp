@@ -4,7 +4,7 @@
 //
 // A semaphore bounds what goes on at the same time; this bounds what is begun per second: requests to a
 // service that allows a hundred, bytes on a link that others share. The count is exact at any rate:
-// fractions of a token are kept, and nothing runs while nobody waits.
+// fractions of a token are kept, and nothing runs while no caller waits.
 #pragma once
 
 #include <gyre/coro/environment.hpp>

@@ -2,7 +2,7 @@
 //
 // The queue in front of everything that coroutines of different loops, and plain threads, wait for.
 //
-// What waiters.hpp is on one loop, behind a lock that is held for a few instructions. Whoever ends a wait
+// What waiters.hpp is on one loop, behind a lock that is held for a few instructions. What ends a wait
 // does all of it under that lock: takes the waiter out, says how it ended, and puts it where its loop
 // finds it. So there are two states and nothing in between: a waiter that is in the queue is its own loop's
 // to stop or to destroy, and one that is not has been handed to its executor, which can be asked for it

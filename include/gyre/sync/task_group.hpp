@@ -176,7 +176,7 @@ protected:
         : fork_point{static_cast<fork_point&&>(other)}, options_{other.options_} {}
     ~task_group() = default;
 
-    /// Of a frame that is destroyed while it waits; children are nobody's then.
+    /// Of a frame that is destroyed while it waits; children have no owner then.
     void abandon() noexcept {
         expects(children_ == 0,
                 "a frame is destroyed while its group has children: stop it and await its end");

@@ -39,7 +39,7 @@ public:
         std::conditional_t<std::is_default_constructible_v<value>, value, std::optional<value>>;
 
     /// @param  group  Borrowed; children are spawned into it, and count against its bound as well.
-    /// @param  max    How many there may be: children that run, and results that nobody has taken. The
+    /// @param  max    How many there may be: children that run, and results not taken yet. The
     ///                room for these is allocated here.
     task_set(task_group& group, std::size_t max) : group_{group}, results_(max) {
         expects(max > 0, "a task set has room for at least one child");

@@ -3,7 +3,7 @@
 // What every backend owes the loops above it (gyre/runtime/loop_backend.hpp), as a suite to run.
 //
 // A law is a function that uses a loop, by sockets and timers alone, and tells in words what is wrong.
-// It needs no framework of tests: whoever makes a backend loops over them in whichever he has.
+// It needs no framework of tests: the author of a backend loops over them in whichever there is.
 //
 //     for (const auto& law : gyre::test::backend_laws()) {
 //         const std::string broken = gyre::test::judge(law, mine);

@@ -45,7 +45,7 @@ struct world_options {
     world_options() noexcept = default;
 
     /// What is left to chance is drawn from it. 0: what GYRE_TEST_SEED says, else 1, so that a test
-    /// is the same each time unless somebody looks for another order.
+    /// is the same each time unless its developer asks for another order.
     std::uint64_t seed = 0;
 
     /// Whatever is ready at the same moment comes in a random order, and some of it a turn later. Else it
@@ -193,7 +193,7 @@ public:
     /// Starts `work` on `on`, where it goes on in every run until it ends. A user's exception ends the
     /// process.
     stop_handle start(machine& on, task<> work);
-    /// The same of what tells an error at its end, which is for whoever else asked.
+    /// The same of what tells an error at its end, which is for other callers.
     stop_handle start(machine& on, task<io_result<>> work);
 
     /// Runs until every coroutine of every machine has ended, or `limit` has passed in the world.

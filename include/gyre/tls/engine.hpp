@@ -2,7 +2,7 @@
 //
 // One TLS connection without any I/O: bytes in, bytes out.
 //
-// Whoever drives it moves the peer's bytes into `input_space()`, and what stands in `output()` to the peer;
+// Its driver moves the peer's bytes into `input_space()`, and what stands in `output()` to the peer;
 // it neither waits nor knows what a socket is. So all of it can be tested by splitting bytes at will, and its
 // handshake may be computed on any thread. tls/stream.hpp drives it on a stream.
 #pragma once
@@ -118,7 +118,7 @@ public:
     [[nodiscard]] bool resumed() const noexcept;  ///< From an earlier session: nothing was signed.
     [[nodiscard]] std::optional<certificate> peer_certificate() const;
 
-    /// Keying material that both ends derive alike, and nobody else: RFC 8446, 7.5.
+    /// Keying material that both ends derive alike, and no third party: RFC 8446, 7.5.
     ///
     /// Errors:  `errc::not_connected` before the end of the handshake; `errc::invalid_argument` for a size
     ///          that it cannot have.

@@ -134,7 +134,7 @@ public:
         return send(message_kind::binary, bytes);
     }
 
-    /// Begins a message in fragments, whose length nobody needs to know. Other messages wait for its end.
+    /// Begins a message in fragments, whose length need not be known. Other messages wait for its end.
     ///
     /// Errors:        `errc::closed`, `errc::broken_pipe` as above.
     /// Cancellation:  `errc::canceled`; nothing was sent.

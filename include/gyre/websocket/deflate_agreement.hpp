@@ -2,9 +2,9 @@
 //
 // How two ends agree to compress messages: permessage-deflate, as the opening handshake carries it.
 //
-// Off unless a program asks for it. Whoever compresses may keep its window from one message to the next,
+// Off unless a program asks for it. A peer that compresses may keep its window from one message to the next,
 // which compresses small messages better and costs each connection a quarter of a megabyte; by default
-// nobody does.
+// none does.
 #pragma once
 
 #include <gyre/websocket/header_lookup.hpp>

@@ -42,7 +42,7 @@ enum class handshake_failure : std::uint8_t {
     // Told by clients.
     not_switched,  ///< The server answered with another status than 101.
     answer_without_upgrade,
-    wrong_accept_key,  ///< Whoever answered has not read this request.
+    wrong_accept_key,  ///< The peer has not read this request.
     stray_subprotocol,
     stray_extension,  ///< One that was not offered, or parameters that do not fit the offer.
 };

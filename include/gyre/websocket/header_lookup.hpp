@@ -13,7 +13,7 @@
 
 namespace gyre::websocket {
 
-/// One field to be sent, or one in a list that somebody keeps.
+/// One field to be sent, or one in a list that its owner keeps.
 struct header_field {
     std::string name;
     std::string value;

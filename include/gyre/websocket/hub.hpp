@@ -3,7 +3,7 @@
 // One message for many peers, whatever each of them does: a chat room, a price feed, a game.
 //
 // Ten thousand peers must cost one message's work and memory, and one that does not read must cost a fixed
-// number of bytes and nobody's time. So each member has an outbox with a bound, and a policy says what
+// number of bytes and no other peer's time. So each member has an outbox with a bound, and a policy says what
 // becomes of what has no room there.
 #pragma once
 
@@ -66,7 +66,7 @@ public:
     ~hub();
 
     /// Makes `to` a member and sends it what the hub is sent, until it leaves or the hub is closed.
-    /// Somebody receives from `to` meanwhile, and stops this when that has ended:
+    /// The caller receives from `to` meanwhile, and stops this when that has ended:
     ///
     ///     co_await when_any(room.serve(peer), read_messages(peer, room));
     ///
@@ -113,7 +113,7 @@ private:
     list<member> members_;
     list<member, late_tag> late_;   // Who had no room for the message that is being sent.
     member* waited_for_ = nullptr;  // Null if it has left meanwhile.
-    mutex sending_;                 // Held while somebody waits for those, so that none overtakes.
+    mutex sending_;                 // Held while a sender waits for those, so that none overtakes.
     std::size_t count_ = 0;
     hub_counters counters_;  // Of those who have left, and of what no member counts.
     bool closed_ = false;

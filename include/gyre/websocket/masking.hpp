@@ -3,7 +3,7 @@
 // The mask that a client lays over what it sends, and where its keys come from.
 //
 // Scripts in a browser choose payloads but not keys, so they cannot make a proxy between see a request of
-// their making: that holds only while nobody can tell the next key from those before. Masking touches
+// their making: that holds only while no script can tell the next key from those before. Masking touches
 // every byte, so it goes by words.
 #pragma once
 

@@ -14,7 +14,7 @@
 
 namespace gyre::websocket {
 
-/// The message, and behind it the raw bytes that nobody has looked at yet. Does not move.
+/// The message, and behind it the raw bytes that are not looked at yet. Does not move.
 class message_buffer {
 public:
     /// Cost: one allocation, of `bytes_first`.

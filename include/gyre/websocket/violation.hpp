@@ -33,7 +33,7 @@ enum class violation : std::uint8_t {
     forbidden_close_code,      ///< One that does not travel.
     close_text_not_utf8,       ///< The words in a close frame.
     corrupt_deflate_data,      ///< Does not inflate.
-    too_many_deflate_streams,  ///< One message in more final blocks than anybody needs.
+    too_many_deflate_streams,  ///< One message in more final blocks than any message needs.
 };
 
 /// A sentence for an operator, such as "a client's frame without a mask"; static storage.
