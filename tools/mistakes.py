@@ -49,6 +49,8 @@ class Sayings:
         else:
             return None
         text = re.sub(r"(?<![\w/])(\.\./)+", "", text.replace(f"{self.root}/", ""))
+        # A cache that clones share may have compiled the object in another one.
+        text = re.sub(r"(?<= at )/\S*?/(?=(?:include|src|tests)/)", "", text)
         return text.rstrip("\n").split("\n")
 
 

@@ -73,6 +73,13 @@ class Page(unittest.TestCase):
         self.assertEqual(self.run_it(page)[0], 1)
         self.assertEqual(self.run_it(page.replace("a.cpp", "b.cpp"), compiler=GCC)[0], 1)
 
+    def test_an_object_of_another_clone_may_be_linked(self) -> None:
+        (self.root / "program").write_text("#!/bin/sh\necho '  at /other/src/a.cpp:7 in int main()'\n",
+                                           encoding="utf-8")
+        page = block("mistakes two 1", "  at src/a.cpp:7 in int main()")
+        self.assertEqual(self.run_it(page)[0], 0)
+        self.assertEqual(self.run_it(page.replace("src/a", "src/b"))[0], 1)
+
     def test_a_page_that_quotes_nothing_is_no_success(self) -> None:
         self.assertEqual(self.run_it("Text.\n")[0], 1)
         self.assertEqual(self.run_it("<!-- said: mistakes two 1 -->\nText.\n")[0], 1)
