@@ -6,6 +6,8 @@
 #include <gyre/base/build.hpp>
 #include <support/harness.hpp>
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -203,6 +205,14 @@ std::string tells_or_succeeds(const fused_outcome& it) {
 plain_peer::plain_peer(const endpoint& to)
     : number_{::socket(to.address_family(), SOCK_STREAM | SOCK_CLOEXEC, 0)} {
     REQUIRE(number_ >= 0);
+    // Linux drops the last segment of a handshake whose listener closes meanwhile, and says nothing: a client
+    // that says nothing would wait for ever. A probe is answered by a reset.
+    constexpr int on = 1;
+    REQUIRE(::setsockopt(number_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on) == 0);
+    for (const int option : {TCP_KEEPIDLE, TCP_KEEPINTVL}) {
+        constexpr int seconds = 1;
+        REQUIRE(::setsockopt(number_, IPPROTO_TCP, option, &seconds, sizeof seconds) == 0);
+    }
     const auto* raw = reinterpret_cast<const sockaddr*>(to.raw().data);
     if (::connect(number_, raw, to.raw().size) == 0) return;
     ::close(number_);
