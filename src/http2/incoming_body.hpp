@@ -48,7 +48,7 @@ public:
     void end() noexcept;
     void fail(error why) noexcept;
 
-    /// No reader is left: what is here and comes is dropped, and the peer may send up to `bytes_max` more.
+    /// No reader is left: what is here or comes is dropped, and the peer may send up to `bytes_max` more.
     void drop(std::uint64_t bytes_max) noexcept;
     /// No reader is left, and the connection gets back its window.
     void detach() noexcept;
