@@ -10,8 +10,13 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 find_program(GYRE_CCACHE ccache)
 if(GYRE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${GYRE_CCACHE})
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+        ${PROJECT_SOURCE_DIR}/cmake/cached.sh ${PROJECT_SOURCE_DIR} ${GYRE_CCACHE})
+    set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
+# Objects name sources from the root on, so that they are the same in each clone.
+file(RELATIVE_PATH gyre_root_from_build ${CMAKE_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}/= -ffile-prefix-map=${gyre_root_from_build}=)
 
 add_library(gyre_build_flags INTERFACE)
 target_compile_options(gyre_build_flags INTERFACE -Wall -Wextra -Wpedantic)

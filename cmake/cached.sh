@@ -1,0 +1,32 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSL-1.0
+#
+# The compiler by way of ccache, so that clones of this project share its objects: cached.sh ROOT CCACHE COMPILER...
+#
+# Paths below ROOT are hashed as relative ones. A precompiled header names its sources by absolute paths, so each
+# clone makes its own; sources that use it are found by what it was made of, which is the sum beside it.
+root=$1
+shift
+export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$root}" CCACHE_NOHASHDIR=1 CCACHE_PCH_EXTSUM=1
+export CCACHE_MAXSIZE="${CCACHE_MAXSIZE:-30G}" CCACHE_SLOPPINESS=pch_defines,time_macros
+
+header='' output='' depends='' last=''
+for argument in "$@"; do
+    shift
+    case $last in
+        -o) output=$argument ;;
+        -MF) depends=$argument ;;
+    esac
+    case $argument in
+        c++-header) header=1 ;;
+        "$PWD"/*/cmake_pch.hxx) argument=${argument#"$PWD"/} ;;  # ccache leaves it as it is behind -Xclang.
+    esac
+    set -- "$@" "$argument"
+    last=$argument
+done
+if [ ! "$header" ]; then exec "$@"; fi
+
+shift
+"$@" || exit
+# What it was made of: the prerequisites of the rule that the compiler wrote.
+sed -e 's/^[^:]*: *//' -e 's/\\$//' "$depends" | xargs cat | sed "s|$root/||g" | sha256sum >"$output.sum"
