@@ -61,3 +61,16 @@ function(gyre_discover_tests target prefix)
     endif()
     doctest_discover_tests(${target} TEST_PREFIX "${prefix}: " PROPERTIES ${properties} ${arg_PROPERTIES})
 endfunction()
+
+# gyre_name_place(TARGET MACRO PATH): a macro of a test program's sources that names PATH, a file, a folder or a
+# target, from the folder that the program changes to when it starts, its own. An absolute path would make its
+# objects differ from those of another clone.
+function(gyre_name_place target macro path)
+    if(TARGET ${path})
+        get_target_property(folder ${path} BINARY_DIR)
+        set(path ${folder}/${path})
+    endif()
+    get_target_property(home ${target} BINARY_DIR)
+    file(RELATIVE_PATH relative ${home} ${path})
+    target_compile_definitions(${target} PRIVATE ${macro}="./${relative}")
+endfunction()

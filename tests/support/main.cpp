@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The test runner's main; apart from everything, so that doctest is compiled once.
+// The test runner's main; apart from everything, so that doctest is compiled once. It changes to the
+// program's own folder, from which tests name what was built (gyre_name_place in cmake/tests.cmake).
 #include <support/skip.hpp>
 
 #define DOCTEST_CONFIG_IMPLEMENT
@@ -8,6 +9,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 namespace {
 
@@ -45,6 +48,13 @@ int gyre::testing::assertions_made() noexcept {
 }
 
 int main(int count, char** arguments) {
+    std::error_code failure;
+    std::filesystem::current_path(std::filesystem::read_symlink("/proc/self/exe", failure).parent_path(),
+                                  failure);
+    if (failure) {
+        std::fprintf(stderr, "no way to the program's folder: %s\n", failure.message().c_str());
+        return EXIT_FAILURE;
+    }
     doctest::Context context{count, arguments};
     const int status = context.run();
     if (has_run && tests_chosen == 0) {
