@@ -40,15 +40,17 @@ def faults_of_element(element):
     return faults
 
 
-def test_the_workflow_runs_the_projects_own_command_on_debian():
+def test_the_workflow_runs_on_debian_with_what_the_project_offers():
     text = WORKFLOW.read_text(encoding="utf-8")
     assert re.search(r"^ +image: debian:12$", text, re.MULTILINE)
-    assert re.search(r"^ +run: \./dev ci$", text, re.MULTILINE)
     assert "\t" not in text
-    assert "\n  ci       " in (ROOT / "dev").read_text(encoding="utf-8")
+    dev = (ROOT / "dev").read_text(encoding="utf-8")
+    verbs = re.findall(r"^ +command: \./dev (\w+)", text, re.MULTILINE)
+    assert verbs
+    assert [verb for verb in verbs if f"\n  {verb}  " not in dev] == []
 
 
-def test_the_workflow_is_read_by_yaml():
+def test_the_workflow_tests_each_preset_of_ci_and_keeps_its_cache():
     workflow = load(WORKFLOW)
     job = workflow["jobs"]["ci"]
     triggers = workflow[True]  # The word `on` is a boolean to YAML 1.1; GitHub reads it as text.
@@ -56,11 +58,15 @@ def test_the_workflow_is_read_by_yaml():
     assert workflow["permissions"] == {"contents": "read"}
     assert job["container"]["image"] == "debian:12"
     assert job["timeout-minutes"] > 90
-    commands = [step.get("run", step.get("uses")) for step in job["steps"]]
-    assert commands[-1] == "./dev ci"
+    dev = (ROOT / "dev").read_text(encoding="utf-8")
+    presets = re.search(r"^ci_presets=\((.*)\)$", dev, re.MULTILINE).group(1).split()
+    commands = [row["command"] for row in job["strategy"]["matrix"]["include"]]
+    assert commands == ["./dev ci --smoke", *(f"./dev test --preset {preset}" for preset in presets)]
+    assert job["steps"][-1]["run"] == "${{ matrix.command }}"
+    uses = {step["uses"].split("@")[0]: step["with"] for step in job["steps"] if "uses" in step}
     assert all(re.search(r"@v\d+$", step["uses"]) for step in job["steps"] if "uses" in step)
-    checkout = next(step for step in job["steps"] if step.get("uses", "").startswith("actions/checkout@"))
-    assert checkout["with"]["fetch-depth"] == 0
+    assert uses["actions/checkout"]["fetch-depth"] == 0
+    assert uses["actions/cache"]["path"] == job["env"]["CCACHE_DIR"]
 
 
 def test_there_are_forms():

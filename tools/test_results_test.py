@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSL-1.0
-"""Tests of failures.py: what ctest itself writes, of tests that end in each way there is.
+"""Tests of test_results.py: what ctest itself writes, of tests that end in each way there is.
 
-Run it directly, or with `python3 -m unittest tools/failures_test.py`.
+Run it directly, or with `python3 -m unittest tools/test_results_test.py`.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import failures  # noqa: E402  (the path must be known first)
+import test_results  # noqa: E402  (the path must be known first)
 
 ENDS = """\
 cmake_minimum_required(VERSION 3.25)
@@ -36,11 +36,11 @@ set_tests_properties(is_disabled PROPERTIES DISABLED ON)
 """
 
 
-def printed(*files: Path) -> tuple[int, str]:
+def printed(*arguments: Path | str) -> tuple[int, str]:
     out, err = io.StringIO(), io.StringIO()
-    sys.argv = ["failures.py", *map(str, files)]
+    sys.argv = ["test_results.py", *map(str, arguments)]
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = failures.main()
+        code = test_results.main()
     return code, out.getvalue() + err.getvalue()
 
 
@@ -79,7 +79,7 @@ class Ends(unittest.TestCase):
         cases = "".join(f'<testcase name="t{n}" status="fail" time="1"/>' for n in range(13))
         self.results.write_text(f"<testsuite>{cases}</testsuite>")
         _, text = printed(self.results)
-        self.assertEqual(text.count("FAILED after"), failures.TESTS_MAX)
+        self.assertEqual(text.count("FAILED after"), test_results.TESTS_MAX)
         self.assertTrue(text.endswith("some_preset: FAILED, too: t12\n"))
 
     def test_what_has_passed_when_it_was_run_again_is_unsteady(self) -> None:
@@ -100,6 +100,14 @@ class Ends(unittest.TestCase):
         self.run_ctest("--tests-regex", "passes|skips_itself|is_disabled")
         self.assertEqual(printed(self.results), (0, ""))
         self.assertEqual(printed(), (0, ""))
+
+    def test_the_slowest_tests_come_first_with_the_time_of_all(self) -> None:
+        cases = "".join(f'<testcase name="t{n}" status="run" time="{n}"/>' for n in range(5))
+        self.results.write_text(f"<testsuite>{cases}</testsuite>")
+        code, text = printed("--slowest", "2", self.results)
+        self.assertEqual(code, 0)
+        self.assertEqual(text.splitlines(), ["some_preset: 5 tests of 10 s; the slowest:",
+                                             "     4.0 s  t4", "     3.0 s  t3"])
 
     def test_a_file_that_cannot_be_read_is_named(self) -> None:
         code, text = printed(self.results)

@@ -1,11 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSL-1.0
-"""What failed, again, where a reader looks first: at the end.
+"""The tests that took longest, and what failed, again, where a reader looks first: at the end.
 
-Usage: `tools/failures.py FILE...`, each a JUnit file that ctest wrote. Each test that failed is printed
-with its preset (the folder that its file lies in), its name and the end of its output; what was left out
-is counted. A test that has passed when it was run again (FILE-again.xml beside FILE.xml) is unsteady, and
-printed as well. Nothing is printed when nothing failed. The exit code is 0, or 2 if a file cannot be read.
+Usage: `tools/test_results.py [--slowest N] FILE...`, each a JUnit file that ctest wrote. Each test that
+failed is printed with its preset (the folder that its file lies in), its name and the end of its output;
+what was left out is counted. A test that has passed when it was run again (FILE-again.xml beside FILE.xml)
+is unsteady, and printed as well. With --slowest, the N slowest tests of each preset stand before them, with
+the seconds that all of its tests took together. Nothing else is printed when nothing failed. The exit code
+is 0, or 2 if a file cannot be read.
 
 A run of all presets prints some ten thousand lines, and many CI systems keep only the last hundred.
 """
@@ -58,6 +60,16 @@ def failures(path: Path) -> Iterator[Failure]:
         yield Failure(path.parent.name, name, seconds, output, name in passed_again)
 
 
+def slowest(path: Path, count: int) -> Iterator[str]:
+    """A title and a line for each of the slowest tests of a preset."""
+    cases = [(float(case.get("time", "0")), case.get("name", "?"))
+             for case in ElementTree.parse(path).iter("testcase")]
+    total = sum(seconds for seconds, _ in cases)
+    yield f"{path.parent.name}: {len(cases)} tests of {total:.0f} s; the slowest:"
+    for seconds, name in sorted(cases, reverse=True)[:count]:
+        yield f"{seconds:8.1f} s  {name}"
+
+
 def passed(path: Path) -> set[str]:
     if not path.exists():
         return set()
@@ -66,14 +78,18 @@ def passed(path: Path) -> set[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Prints the tests that failed.")
+    parser = argparse.ArgumentParser(description="Prints the tests that took longest, and those that failed.")
+    parser.add_argument("--slowest", type=int, default=0, metavar="N", help="how many of each preset")
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="a JUnit file that ctest wrote")
+    arguments = parser.parse_args()
     failed: list[Failure] = []
-    for path in parser.parse_args().files:
+    for path in arguments.files:
         try:
             failed += failures(path)
+            if arguments.slowest > 0:
+                print(*slowest(path, arguments.slowest), sep="\n")
         except (OSError, ElementTree.ParseError) as error:
-            print(f"failures: {path}: {error}", file=sys.stderr)
+            print(f"test_results: {path}: {error}", file=sys.stderr)
             return 2
     for failure in failed[:TESTS_MAX]:
         print(failure)
