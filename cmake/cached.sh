@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSL-1.0
 #
-# The compiler by way of ccache, so that clones of this project share its objects: cached.sh ROOT CCACHE COMPILER...
+# Runs the compiler through ccache, so that clones of this project share its objects.
+# Usage: cached.sh ROOT CCACHE COMPILER ARGUMENT...
 #
-# Paths below ROOT are hashed as relative ones. A precompiled header names its sources by absolute paths, so each
-# clone makes its own; sources that use it are found by what it was made of, which is the sum beside it.
+# ccache hashes paths below ROOT as relative ones. A precompiled header names its sources by absolute paths,
+# so each clone makes its own. Beside it lies the sum of its sources, by which ccache knows it.
 root=$1
 shift
 export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$root}" CCACHE_NOHASHDIR=1 CCACHE_PCH_EXTSUM=1

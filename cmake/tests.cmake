@@ -62,9 +62,9 @@ function(gyre_discover_tests target prefix)
     doctest_discover_tests(${target} TEST_PREFIX "${prefix}: " PROPERTIES ${properties} ${arg_PROPERTIES})
 endfunction()
 
-# gyre_name_place(TARGET MACRO PATH): a macro of a test program's sources that names PATH, a file, a folder or a
-# target, from the folder that the program changes to when it starts, its own. An absolute path would make its
-# objects differ from those of another clone.
+# gyre_name_place(TARGET MACRO PATH): a macro of a test program's sources that names PATH, a file, a folder or
+# a target, from the folder that the program changes to when it starts, its own. An absolute path would make
+# its objects differ from those of another clone.
 function(gyre_name_place target macro path)
     if(TARGET ${path})
         get_target_property(folder ${path} BINARY_DIR)

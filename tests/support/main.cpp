@@ -49,8 +49,8 @@ int gyre::testing::assertions_made() noexcept {
 
 int main(int count, char** arguments) {
     std::error_code failure;
-    std::filesystem::current_path(std::filesystem::read_symlink("/proc/self/exe", failure).parent_path(),
-                                  failure);
+    std::filesystem::current_path(
+        std::filesystem::read_symlink("/proc/self/exe", failure).parent_path(), failure);
     if (failure) {
         std::fprintf(stderr, "no way to the program's folder: %s\n", failure.message().c_str());
         return EXIT_FAILURE;
