@@ -5,6 +5,7 @@
 #include <exchange/tests/support/plain_http.hpp>
 
 #include <csignal>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,9 +19,10 @@ namespace {
 class running_page {
 public:
     explicit running_page(const running_exchange& at)
-        : config_{nlohmann::json{{"at", "127.0.0.1:0"},
-                                 {"page", EXCHANGE_SAMPLE_FOLDER "/../web/page"},
-                                 {"operators", at.order_entry()}}
+        : config_{nlohmann::json{
+              {"at", "127.0.0.1:0"},
+              {"page", std::filesystem::absolute(EXCHANGE_SAMPLE_FOLDER "/../web/page").string()},
+              {"operators", at.order_entry()}}
                       .dump()},
           process_{EXCHANGE_WEB, {config_.path()}} {
         const std::string ready = process_.next_line();

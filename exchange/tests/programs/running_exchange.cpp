@@ -48,7 +48,8 @@ std::string sample_text(const std::function<void(nlohmann::json&)>& change) {
     it["order_entry"]["at"] = "127.0.0.1:0";
     it["feed"]["requests"] = "127.0.0.1:0";
     it["feed"]["to"] = own_group();
-    it["credentials_file"] = EXCHANGE_SAMPLE_FOLDER "/credentials.json";
+    it["credentials_file"] =
+        std::filesystem::absolute(EXCHANGE_SAMPLE_FOLDER "/credentials.json").string();
     it.erase("gateways");  // Who wants some names a place of its own.
     if (change) change(it);
     return it.dump(1);

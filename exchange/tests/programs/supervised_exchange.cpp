@@ -8,6 +8,7 @@
 #include <support/harness.hpp>
 
 #include <csignal>
+#include <filesystem>
 #include <random>
 #include <set>
 #include <sstream>
@@ -106,7 +107,7 @@ supervised_exchange::supervised_exchange(const supervised_options& how)
 std::string supervised_exchange::supervisor_text(const supervised_options& how) const {
     const auto child = [&how](const char* name, const char* program, const std::string& config) {
         return nlohmann::json{{"name", name},
-                              {"program", program},
+                              {"program", std::filesystem::absolute(program).string()},
                               {"arguments", {config, "--backend", how.backend}},
                               {"ready_within_ms", 120'000},
                               {"drain_within_ms", 120'000}};
