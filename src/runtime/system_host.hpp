@@ -43,10 +43,12 @@ private:
     std::array<std::atomic<chunk*>, chunks_max> chunks_{};
 };
 
-/// What a system call has returned, or -errno.
+/// What a system call has returned, or -errno. We cancel none: one that says ECANCELED (a file system in user
+/// space, a timerfd whose clock was set) speaks of its device, and a stop must not be read from it.
 template <class Result>
 [[nodiscard]] int outcome(Result returned) noexcept {
-    return returned < 0 ? -errno : static_cast<int>(returned);
+    if (returned >= 0) return static_cast<int>(returned);
+    return errno == ECANCELED ? -EIO : -errno;
 }
 
 /// Carries out one operation with system calls that never wait; see host::perform_now.

@@ -59,8 +59,21 @@ std::uint32_t waits_for(const operation& op) noexcept {
         return reads ? POLLIN : POLLOUT;
     }
     if (!op.by_readiness) return 0;
-    if (op.code == opcode::send || op.code == opcode::connect) return POLLOUT;
-    return op.code == opcode::receive ? POLLIN : 0;
+    if (op.code == opcode::receive || op.code == opcode::receive_scatter) return POLLIN;
+    const bool sends = op.code == opcode::send || op.code == opcode::send_gather;
+    return sends || op.code == opcode::connect ? POLLOUT : 0;
+}
+
+// The kernel has not carried it out, in words of its own: canceled, as it also says where it has no thread
+// for a request; interrupted; or ERESTARTSYS and its like (docs/decisions/0059-what-a-ring-did-not-do.md).
+bool is_broken_off(std::int32_t result) noexcept {
+    return result == -ECANCELED || result == -EINTR || (result <= -512 && result >= -516);
+}
+
+// For what is begun again: the readiness by which `op`, no file's, can be carried out here.
+std::uint32_t readiness_for(const operation& op) noexcept {
+    if (op.code == opcode::wait_ready) return static_cast<const wait_ready_operation&>(op).events;
+    return op.code == opcode::receive_lease ? POLLIN : waits_for(op);
 }
 
 // The pieces that large messages come in vary; it takes several small ones in a row to make a difference.
@@ -476,9 +489,13 @@ void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t fla
     }
     const std::uint32_t ready = waits_for(op);
     if (ready != 0 && result > 0 && !carry_out(op, result, ready)) return;
+    if (is_broken_off(result) && !op.cancel_requested) {
+        if (goes_on_otherwise(op)) return;
+        result = op.result;
+    }
     --in_flight_;
-    // What a cancel has broken off in a file system that may be interrupted: ERESTARTSYS and its like.
-    if (result <= -512 && result >= -516) result = -ECANCELED;
+    // A request that was being executed when it was cancelled reports the interruption.
+    if (op.cancel_requested && (is_broken_off(result) || result == -EAGAIN)) result = -ECANCELED;
     if (op.code == opcode::receive_lease && !op.by_readiness) {
         --leases_in_flight_;
         if (result > 0) leased_bytes_ += static_cast<std::size_t>(result);
@@ -492,9 +509,26 @@ void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t fla
     }
     op.result = result;
     take_hints(op, flags);
-    // A request that was being executed when it was cancelled reports the interruption.
-    loop_->complete(op, result == -EINTR ? -ECANCELED : result);
+    loop_->complete(op, result);
     if (!on.pending.empty() && reads_stream(op)) begin_next_in_line(on);
+}
+
+// The kernel broke `op` off without having been asked: a file's is done by a worker; for all else readiness is
+// waited for, once, and the call made here. False if there is no other way; then `op.result` is its end.
+bool uring_backend::goes_on_otherwise(operation& op) noexcept {
+    rearms_.add();
+    if (is_file_work(op)) {
+        if (!loop_->continue_on_worker(op)) return false;
+        --in_flight_;
+        return true;
+    }
+    op.result = -EAGAIN;
+    if (op.retried) return false;
+    op.retried = true;
+    if (op.code == opcode::receive_lease && !op.by_readiness) --leases_in_flight_;
+    op.by_readiness = true;
+    prepare_wait(op, readiness_for(op), entry());
+    return true;
 }
 
 // What a transfer that the ring has ended, or waited for, tells about its socket.

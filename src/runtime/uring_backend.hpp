@@ -50,6 +50,8 @@ public:
     [[nodiscard]] backend_info info() const noexcept override { return {tier_, reason_}; }
 
 private:
+    friend struct ring_access;  // A test's.
+
     uring_backend(std::shared_ptr<waker> shared, const io_context_options& options) noexcept
         : waker_{std::move(shared)}, options_{options} {}
 
@@ -75,6 +77,7 @@ private:
     [[nodiscard]] unsigned harvest() noexcept;
     void deliver(const io_uring_cqe& result) noexcept;
     void finish(operation& op, std::int32_t result, std::uint32_t flags) noexcept;
+    [[nodiscard]] bool goes_on_otherwise(operation& op) noexcept;
     void take_hints(const operation& op, std::uint32_t flags) const noexcept;
     [[nodiscard]] bool goes_on_harvesting() const noexcept;
     [[nodiscard]] time_point wake_up_time(time_point deadline) const noexcept;

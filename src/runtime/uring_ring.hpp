@@ -93,6 +93,8 @@ public:
     }
 
 private:
+    friend struct ring_access;  // A test's.
+
     [[nodiscard]] int map(const io_uring_params& given) noexcept;
     [[nodiscard]] long call_enter(unsigned count, unsigned least, std::uint32_t flags,
                                   const void* argument, std::size_t size) noexcept;

@@ -328,6 +328,10 @@ public:
     /// Called by the backend: `op` is over. It becomes ready unless a foreign cancel points to it.
     void complete(operation& op, std::int32_t result) noexcept;
 
+    /// Called by the backend, which has let go of `op`, a file's: a worker carries it out. False if there is
+    /// no thread for it; then `op.result` says why.
+    [[nodiscard]] bool continue_on_worker(operation& op) noexcept { return begin_on_worker(op); }
+
     /// Called by a worker: `op` is over.
     void complete_on_worker(operation& op, std::int32_t result) noexcept;
 
