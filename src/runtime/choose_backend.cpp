@@ -44,14 +44,17 @@ requirement required_by(const io_context_options& options) {
 }
 
 // Where there is nothing to wait by.
-chosen_backend bare_because(int failed) {
-    return {std::make_unique<bare_backend>("no descriptors for a backend"),
-            error::from_errno(failed, activity::wakeup_setup)};
+chosen_backend bare_because(error refusal) {
+    const bool exhausted = refusal == errc::process_descriptors_exhausted ||
+                           refusal == errc::system_descriptors_exhausted;
+    const std::string what = exhausted ? "no descriptors for a backend: " : "no backend: ";
+    return {std::make_unique<bare_backend>(what + refusal.message()), refusal};
 }
 
 chosen_backend epoll_because(std::shared_ptr<waker> shared, std::string reason, error status = {}) {
     auto made = std::make_unique<epoll_backend>(std::move(shared), std::move(reason));
-    if (const int failed = made->failed(); failed != 0) return bare_because(failed);
+    const int failed = made->failed();
+    if (failed != 0) return bare_because(error::from_errno(failed, activity::epoll_setup));
     return {std::move(made), status};
 }
 
@@ -63,7 +66,8 @@ chosen_backend refuse(std::shared_ptr<waker> shared, requirement what, const std
 }
 
 chosen_backend choose(const io_context_options& options, std::shared_ptr<waker> shared) {
-    if (const int failed = shared->failed(); failed != 0) return bare_because(failed);
+    if (const int failed = shared->failed(); failed != 0)
+        return bare_because(error::from_errno(failed, activity::wakeup_setup));
     const requirement what = required_by(options);
     if (what.choice == backend_choice::epoll) {
         return epoll_because(std::move(shared), std::string{"epoll required "} + what.source);
@@ -78,8 +82,10 @@ chosen_backend choose(const io_context_options& options, std::shared_ptr<waker> 
     return refuse(std::move(shared), what, refusal);
 }
 
-chosen_backend choose_next(const io_context_options& options, std::shared_ptr<waker> shared,
-                           error refusal) {
+chosen_backend choose_next(const backend_info& before, const io_context_options& options,
+                           std::shared_ptr<waker> shared, error refusal) {
+    // Nothing is left to be tried.
+    if (before.kind == backend_choice::epoll) return bare_because(refusal);
     const requirement what = required_by(options);
     const std::string reason = "the kernel withdrew io_uring at run time: " + refusal.message();
     if (what.choice == backend_choice::automatic) return epoll_because(std::move(shared), reason);
@@ -118,9 +124,9 @@ chosen_backend choose_backend(const io_context_options& options, std::shared_ptr
     return decorated(choose(options, std::move(shared)));
 }
 
-chosen_backend choose_next_backend(const io_context_options& options, std::shared_ptr<waker> shared,
-                                   error refusal) {
-    return decorated(choose_next(options, std::move(shared), refusal));
+chosen_backend choose_next_backend(const backend_info& before, const io_context_options& options,
+                                   std::shared_ptr<waker> shared, error refusal) {
+    return decorated(choose_next(before, options, std::move(shared), refusal));
 }
 
 }  // namespace gyre

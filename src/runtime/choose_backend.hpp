@@ -23,8 +23,10 @@ struct chosen_backend {
 [[nodiscard]] chosen_backend choose_backend(const io_context_options& options,
                                             std::shared_ptr<waker> shared);
 
-/// What follows when the kernel withdraws a ring that was running.
-[[nodiscard]] chosen_backend choose_next_backend(const io_context_options& options,
+/// What follows `before`, which was running and which the kernel refuses from now on: epoll after a ring, and
+/// after epoll what keeps time only.
+[[nodiscard]] chosen_backend choose_next_backend(const backend_info& before,
+                                                 const io_context_options& options,
                                                  std::shared_ptr<waker> shared, error refusal);
 
 }  // namespace gyre

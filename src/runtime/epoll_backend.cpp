@@ -12,7 +12,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <ctime>
+#include <utility>
 
 namespace gyre {
 namespace {
@@ -45,10 +47,10 @@ int milliseconds_until(time_point deadline) noexcept {
     return static_cast<int>(std::min<long long>(rounded, 1'000'000'000));
 }
 
-// A signal counts as a harvest of nothing. Anything else would be a loop that turns and hears nothing.
+// A signal counts as a harvest of nothing.
 int count_of(long harvested) noexcept {
-    expects(harvested >= 0 || errno == EINTR, "epoll_wait fails for a signal only");
-    return static_cast<int>(std::max(harvested, 0L));
+    if (harvested >= 0) return static_cast<int>(harvested);
+    return errno == EINTR ? 0 : -errno;
 }
 
 // Of datagrams there may be more behind one that was short, or an error.
@@ -69,8 +71,7 @@ epoll_backend::epoll_backend(std::shared_ptr<waker> shared, std::string reason) 
         return;
     }
     epoll_event event{EPOLLIN | EPOLLET, {.u64 = waker_key}};
-    const int added = ::epoll_ctl(epoll_, EPOLL_CTL_ADD, waker_->number(), &event);
-    ensures(added == 0, "the waker can be watched");
+    if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, waker_->number(), &event) != 0) failed_ = errno;
 }
 
 epoll_backend::~epoll_backend() {
@@ -157,8 +158,12 @@ error epoll_backend::turn(time_point deadline) noexcept {
     received_ = 0;
     if (holds_back() && serve_harvest()) return {};
     do {
-        harvested_ = wait(deadline);
         served_ = 0;
+        harvested_ = wait(deadline);
+        if (harvested_ < 0) {
+            const int failed = -std::exchange(harvested_, 0);
+            return error::from_errno(failed, activity::epoll_setup);
+        }
         static_cast<void>(serve_harvest());
         if (holds_back()) return {};
         deadline = no_wait;
@@ -180,7 +185,8 @@ bool epoll_backend::serve_harvest() noexcept {
     return any;
 }
 
-// One wait. Container runtimes refuse calls that they do not know with EPERM.
+// One wait: how many events, or -errno. Container runtimes refuse calls that they do not know, each with an
+// error of its own, so any of them is met with the older call.
 int epoll_backend::wait(time_point deadline) noexcept {
     visits_.add();
     if (deadline == no_wait) return count_of(::epoll_wait(epoll_, events_.data(), events_max, 0));
@@ -189,10 +195,13 @@ int epoll_backend::wait(time_point deadline) noexcept {
     if (precise_wait_ && deadline != never) {
         const duration left = time_left(deadline, std::chrono::steady_clock::now());
         const timespec span{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
-        const long count =
-            ::syscall(SYS_epoll_pwait2, epoll_, events_.data(), events_max, &span, nullptr, 0);
-        if (count >= 0 || (errno != ENOSYS && errno != EPERM)) return count_of(count);
+        const int count = count_of(
+            ::syscall(SYS_epoll_pwait2, epoll_, events_.data(), events_max, &span, nullptr, 0));
+        if (count >= 0) return count;
         precise_wait_ = false;
+        reason_ += std::string{"; epoll_pwait2 refused: "} + std::strerror(-count) +
+                   ", so timers are rounded up to milliseconds";
+        loop_->renew_backend_info();
     }
     return count_of(::epoll_wait(epoll_, events_.data(), events_max, milliseconds_until(deadline)));
 }

@@ -24,7 +24,8 @@ public:
     epoll_backend(std::shared_ptr<waker> shared, std::string reason) noexcept;
     ~epoll_backend() override;
 
-    /// Why there is no epoll instance, an errno value: then it is good for nothing. 0 if there is one.
+    /// Why there is no epoll instance, or none that can be woken, an errno value: then it is good for
+    /// nothing. 0 if there is one.
     [[nodiscard]] int failed() const noexcept { return failed_; }
 
     void attach(io_context& owner) noexcept override;

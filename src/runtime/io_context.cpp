@@ -487,13 +487,12 @@ void io_context::arm(timer& t, time_point deadline) noexcept { timers_->arm(t, d
 
 void io_context::disarm(timer& t) noexcept { timers_->disarm(t); }
 
-// The kernel refuses the ring (a seccomp filter that came late): whatever was in flight is begun
-// again on the next backend, or told so where io_uring was required.
+// The kernel refuses the backend (a seccomp filter that came late): whatever was in flight is begun
+// again on the next one, or told so where io_uring was required, or where epoll is refused as well.
 void io_context::withdraw_backend(error refusal) noexcept {
-    expects(withdrawn_ == nullptr && waker_ != nullptr,
-            "only io_uring can be withdrawn, and only once");
+    expects(waker_ != nullptr, "only the kernel's backends can be withdrawn");
     backend_->abandon();
-    withdrawn_ = replace_backend(choose_next_backend(options_, waker_, refusal));
+    withdrawn_.push_back(replace_backend(choose_next_backend(info_, options_, waker_, refusal)));
     begin_all_anew();
 }
 
@@ -513,11 +512,10 @@ void io_context::notify_fork() noexcept {
 
 void io_context::begin_in_child() noexcept {
     backend_->leave_to_parent();
-    withdrawn_.reset();
+    withdrawn_.clear();
     waker_ = std::make_shared<waker>();
     replace_backend(choose_backend(options_, waker_));
     descriptors_.for_each([](descriptor_slot& on) {
-        on.registered = on.registered_for_writing = false;
         on.pending.for_each([](operation& op) { op.on_worker = false; });  // The parent's.
     });
     if (bound_thread_ != 0) {
@@ -539,6 +537,7 @@ std::unique_ptr<loop_backend> io_context::replace_backend(chosen_backend next) n
 void io_context::begin_all_anew() noexcept {
     descriptors_.for_each([this](descriptor_slot& on) {
         on.maybe_readable = on.maybe_writable = true;
+        on.registered = on.registered_for_writing = false;
         on.pending.for_each([this](operation& op) {
             if (op.postponed || op.on_worker || !op.pending()) return;
             op.retried = op.in_line = false;
@@ -550,6 +549,8 @@ void io_context::begin_all_anew() noexcept {
         });
     });
 }
+
+void io_context::renew_backend_info() noexcept { info_ = backend_->info(); }
 
 bool io_context::runs_elsewhere() const noexcept {
     return wake_->entered() && bound_thread_ != this_thread();

@@ -138,11 +138,6 @@ int try_batch(batch_operation& op) noexcept {
     return outcome(::sendmmsg(number, op.messages, op.count, MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
-bool has_room(const descriptor_slot& it) noexcept {
-    pollfd state{it.number, POLLOUT, 0};
-    return ::poll(&state, 1, 0) > 0;
-}
-
 int try_send(message_operation& op) noexcept {
     descriptor_slot& on = *op.target;
     if (op.size >= large_send && !on.sends_large) prepare_for_large_sends(on);
@@ -150,7 +145,9 @@ int try_send(message_operation& op) noexcept {
     // We have room, so it is the receiver of a Unix-domain datagram that has none, for which only its peer
     // can wait (unix(7)).
     const bool for_a_name = op.message->msg_name != nullptr && on.family == AF_UNIX;
-    return result == -EAGAIN && for_a_name && has_room(on) ? -ENOBUFS : result;
+    if (result != -EAGAIN || !for_a_name) return result;
+    const int ready = ready_now(on, POLLOUT);
+    return ready > 0 ? -ENOBUFS : ready;
 }
 
 int try_accept(accept_operation& op) noexcept {
@@ -180,10 +177,7 @@ int try_connect(connect_operation& op) noexcept {
 }
 
 int try_wait(wait_ready_operation& op) noexcept {
-    pollfd state{op.target->number, static_cast<short>(op.events), 0};
-    const int count = ::poll(&state, 1, 0);
-    if (count < 0) return -errno;
-    return count == 0 ? -EAGAIN : state.revents;
+    return ready_now(*op.target, static_cast<short>(op.events));
 }
 
 int open_socket(open_socket_operation& op) noexcept {
@@ -256,6 +250,13 @@ int remove_stale_path(const address_operation& op) noexcept {
 }
 
 }  // namespace
+
+int ready_now(const descriptor_slot& it, short events) noexcept {
+    pollfd state{it.number, events, 0};
+    const int count = outcome(::poll(&state, 1, 0));
+    if (count < 0) return count;
+    return count == 0 ? -EAGAIN : state.revents;
+}
 
 bool receives_plainly(const operation& op) noexcept {
     return op.code == opcode::receive || op.code == opcode::receive_lease;

@@ -79,11 +79,6 @@ int write_silently(descriptor_slot& to, const iovec* parts, int count, std::int6
     return result;
 }
 
-bool ready_now(const descriptor_slot& it, short events) noexcept {
-    pollfd state{it.number, events, 0};
-    return ::poll(&state, 1, 0) > 0;
-}
-
 // O_NONBLOCK is a property of what is open, and of a terminal or a pipe that may be shared with other
 // processes, which would be surprised, or may clear it. So each call is asked not to wait, or made when poll
 // says that it need not.
@@ -96,7 +91,7 @@ int read_parts(descriptor_slot& from, const iovec* parts, int count, std::int64_
         if (result != -EOPNOTSUPP) return result;
         from.waits_anyway = true;
     }
-    if (!ready_now(from, POLLIN)) return -EAGAIN;
+    if (const int ready = ready_now(from, POLLIN); ready < 0) return ready;
     return outcome(::readv(from.number, parts, count));
 }
 
@@ -111,7 +106,7 @@ int write_parts(descriptor_slot& to, const iovec* parts, int count, std::int64_t
         if (result != -EOPNOTSUPP) return result;
         to.waits_anyway = true;
     }
-    if (!ready_now(to, POLLOUT)) return -EAGAIN;
+    if (const int ready = ready_now(to, POLLOUT); ready < 0) return ready;
     iovec first =
         *std::find_if(parts, parts + count - 1, [](const iovec& it) { return it.iov_len > 0; });
     first.iov_len = std::min<std::size_t>(first.iov_len, PIPE_BUF);

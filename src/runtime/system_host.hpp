@@ -57,6 +57,9 @@ template <class Result>
 /// The same for what is not a socket's.
 [[nodiscard]] int perform_on_file(operation& op) noexcept;
 
+/// Which of `events`, poll(2)'s, `it` is ready for, or -errno; -EAGAIN for nothing.
+[[nodiscard]] int ready_now(const descriptor_slot& it, short events) noexcept;
+
 /// Starts a program, and takes what became of it: see perform_process.cpp.
 [[nodiscard]] int spawn_process(spawn_operation& op) noexcept;
 [[nodiscard]] int reap_process(reap_operation& op) noexcept;

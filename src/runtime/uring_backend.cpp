@@ -513,7 +513,7 @@ void uring_backend::finish(operation& op, std::int32_t result, std::uint32_t fla
     if (!on.pending.empty() && reads_stream(op)) begin_next_in_line(on);
 }
 
-// The kernel broke `op` off without having been asked: a file's is done by a worker; for all else readiness is
+// The kernel broke `op` off unasked: a file's is done by a worker; for all else readiness is
 // waited for, once, and the call made here. False if there is no other way; then `op.result` is its end.
 bool uring_backend::goes_on_otherwise(operation& op) noexcept {
     rearms_.add();

@@ -154,7 +154,7 @@ TEST_CASE("where the kernel takes no buffers to choose from, leased reads wait w
 TEST_CASE(
     "where the precise wait on epoll is refused, the loop waits by milliseconds and does not "
     "spin") {
-    for (const unsigned refusal : {EPERM, ENOSYS}) {
+    for (const unsigned refusal : {EPERM, EACCES, ENOSYS, ENOMEM, ENOSPC}) {
         check_in_child([refusal](child_process& me) {
             constexpr std::array<unsigned, 1> calls{SYS_epoll_pwait2};
             forbid(calls, refusal);
@@ -170,7 +170,35 @@ TEST_CASE(
 
             const std::uint64_t visits = io.counters().visits;
             me.check(visits < 100, std::to_string(visits) + " visits to the kernel");
+            me.check(says(io.backend().reason, "epoll_pwait2 refused"), "and it says so");
+            me.check(!io.status(), "which is no error");
         });
+    }
+}
+
+TEST_CASE("where epoll is refused as well, operations say so, and posts and timers go on") {
+    for (const unsigned refusal : {EPERM, EACCES, ENOSYS, ENOMEM, ENOSPC}) {
+        for (const unsigned call : {SYS_epoll_create1, SYS_epoll_ctl, SYS_eventfd2}) {
+            check_in_child([refusal, call](child_process& me) {
+                forbid(std::array<unsigned, 1>{call}, refusal);
+                io_context io{require(backend_choice::epoll)};
+                bool posted = false;
+                const auto use = [&]() -> task<> {
+                    io_result<stream_socket> connected =
+                        co_await stream_socket::connect({ipv4::loopback(), 1});
+                    me.check(connected.error() == io.status(), "operations say so");
+                    io.post([&posted] { posted = true; });
+                    me.check((co_await sleep_for(1ms)).ok(), "timers go on");
+                    me.check(posted, "posts go on");
+                };
+
+                run_to_end(me, io, use());
+
+                me.check(io.backend().kind == backend_choice::none, "there is no backend");
+                me.check(io.status() == static_cast<errc>(refusal), "the status says why");
+                me.check(says(io.backend().reason, io.status().message()), io.backend().reason);
+            });
+        }
     }
 }
 

@@ -13,6 +13,7 @@
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
+#include <gyre/sync/timeout.hpp>
 #include <support/harness.hpp>
 #include <support/pending_work.hpp>
 #include <support/refusals.hpp>
@@ -329,4 +330,61 @@ TEST_CASE("an operation that was told of a refusal no longer touches its buffer 
             me.check(space == std::array<std::byte, 16>{}, "its buffer is left alone");
         });
     }
+}
+
+TEST_CASE("when waiting on epoll is refused later, pending operations say so and timers go on") {
+    for (const unsigned refusal : {EPERM, EACCES, ENOSYS, ENOMEM, ENOSPC}) {
+        check_in_child([refusal](child_process& me) {
+            io_context io{require(backend_choice::epoll)};
+            socket_pair pair = connected_pair(io);
+            std::array<std::byte, 16> space{};
+            const auto use = [&]() -> task<> {
+                io_result<std::size_t> pending;
+                const auto read = [&]() -> task<> {
+                    pending = co_await pair.client.read_some(space);
+                };
+                const auto body = [&](task_group& group) -> task<> {
+                    group.spawn(read());
+                    co_await settle();
+                    forbid(std::array<unsigned, 2>{SYS_epoll_wait, SYS_epoll_pwait2}, refusal);
+                };
+                co_await with_group(body);
+                const io_result<std::size_t> later = co_await pair.server.write_some(bytes_of("x"));
+                const io_result<> slept = co_await sleep_for(1ms);
+
+                me.check(pending.error() == io.status(), "the pending one says so");
+                me.check(later.error() == io.status(), "and so does a later one");
+                me.check(slept.ok(), "timers go on");
+            };
+
+            run_to_end(me, io, use());
+
+            me.check(io.status() == static_cast<errc>(refusal), "status tells");
+            me.check(io.backend().kind == backend_choice::none, "no backend is left");
+            me.check(says(io.backend().reason, io.status().message()), io.backend().reason);
+        });
+    }
+}
+
+TEST_CASE("when io_uring and then epoll are refused, the loop still keeps time and says why") {
+    if (!has_uring()) return;
+    check_in_child([](child_process& me) {
+        io_context io;
+        run_to_end(me, io, use_a_little(io, me));
+        const auto use = [&]() -> task<> {
+            forbid_enter();
+            socket_pair pair = connected_pair(io);
+            std::array<std::byte, 4> space{};
+            static_cast<void>(co_await with_timeout(1ms, pair.server.read_some(space)));
+            me.check(io.backend().kind == backend_choice::epoll, "first it goes on with epoll");
+            forbid(std::array<unsigned, 2>{SYS_epoll_wait, SYS_epoll_pwait2}, EACCES);
+            const auto got = co_await with_timeout(5s, pair.server.read_some(space));
+            me.check(got.error() == errc::permission_denied, "then operations say so");
+            me.check((co_await sleep_for(1ms)).ok(), "timers go on");
+        };
+
+        run_to_end(me, io, use());
+
+        me.check(io.status() == errc::permission_denied, "status tells");
+    });
 }

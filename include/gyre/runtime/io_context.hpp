@@ -22,6 +22,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace gyre {
 
@@ -226,7 +227,7 @@ public:
         return remote_tasks_.load(std::memory_order_relaxed);
     }
 
-    /// Which backend serves this loop, and the reason for it.
+    /// Which backend serves this loop, the reason for it, and what of it the kernel refuses.
     [[nodiscard]] const backend_info& backend() const noexcept { return info_; }
 
     /// Set if the backend that was required cannot run, or the process is out of descriptors for one: every
@@ -332,6 +333,9 @@ public:
     /// no thread for it; then `op.result` says why.
     [[nodiscard]] bool continue_on_worker(operation& op) noexcept { return begin_on_worker(op); }
 
+    /// Called by the backend: it tells something else of itself now.
+    void renew_backend_info() noexcept;
+
     /// Called by a worker: `op` is over.
     void complete_on_worker(operation& op, std::int32_t result) noexcept;
 
@@ -434,11 +438,11 @@ private:
     gyre::host& host_;
     std::unique_ptr<timer_queue> timers_;
     std::unique_ptr<loop_backend> backend_;
-    work_queue postponed_;                     // Operations that the next turn begins.
-    std::unique_ptr<loop_backend> withdrawn_;  // Kept for the threads that may be waking it.
-    descriptor_slot working_directory_;        // Stands for AT_FDCWD; is never closed.
-    list<descriptor_slot> descriptors_;        // Those this loop has used and that are still open.
-    std::atomic<error> status_;                // Written by this loop, read by any thread.
+    work_queue postponed_;                                  // Operations that the next turn begins.
+    std::vector<std::unique_ptr<loop_backend>> withdrawn_;  // Kept: threads may be waking them.
+    descriptor_slot working_directory_;                     // Stands for AT_FDCWD; is never closed.
+    list<descriptor_slot> descriptors_;  // Those this loop has used and that are still open.
+    std::atomic<error> status_;          // Written by this loop, read by any thread.
     static_assert(std::atomic<error>::is_always_lock_free, "read for each operation");
     backend_info info_;
     io_context_options options_;
