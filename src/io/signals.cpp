@@ -39,6 +39,7 @@ io_result<signal_set> signal_set::open(io_context& on, std::initializer_list<int
 task<io_result<int>> signal_set::wait_for(signal_subscription::delivery from) {
     if (!from.event.lasts()) co_return error{errc::closed, activity::signal};
     for (;;) {
+        if (!from.hears()) co_return error{errc::closed, activity::signal};
         if (const int signal = from.take(); signal != 0) co_return io_result<int>{signal};
         submission<wait_ready_operation, finish_signal_wait> waiting{from.event,
                                                                      wait_ready_operation{POLLIN}};

@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -72,43 +73,6 @@ void await_handlers() noexcept {
     wait_briefly([] { return handlers.load(std::memory_order_seq_cst) == 0; });
 }
 
-// Signals are held back meanwhile, so that none is lost that comes to the child before it listens.
-sigset_t blocked_before_fork{};
-
-void before_fork() noexcept {
-    registry.lock();
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &blocked_before_fork);
-}
-
-void after_fork() noexcept {
-    const sigset_t blocked = blocked_before_fork;
-    registry.unlock();
-    ::pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
-}
-
-// The child hears its own signals: not those that its parent has not taken yet, nor by the parent's events,
-// of which each would take what is meant for the other.
-void begin_anew_in_child() noexcept {
-    handlers.store(0, std::memory_order_relaxed);  // They ran on threads that are not there.
-    for (subscription& each : subscriptions) {
-        each.pending = 0;
-        each.deliveries = 0;
-        if (each.event < 0) continue;
-        // Closed first: a child that only means to call exec may have no descriptor left.
-        ::close(each.event);
-        const int own = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        if (own == each.event) continue;
-        ::dup3(own, each.event, O_CLOEXEC);
-        ::close(own);
-    }
-    after_fork();
-}
-
-[[maybe_unused]] const int forks_arranged =
-    ::pthread_atfork(&before_fork, &after_fork, &begin_anew_in_child);
-
 bool take_over(int signal) noexcept {
     struct sigaction action{};
     action.sa_handler = &on_signal;
@@ -136,6 +100,67 @@ bool subscribe(subscription& it, int signal) noexcept {
     it.wanted.fetch_and(~bit_of(signal), std::memory_order_seq_cst);
     return false;
 }
+
+// Signals are held back meanwhile, so that none is lost that comes to the child before it listens.
+sigset_t blocked_before_fork{};
+bool held_back = false;
+
+void before_fork() noexcept {
+    registry.lock();
+    sigset_t all;
+    ::sigfillset(&all);
+    held_back = ::pthread_sigmask(SIG_SETMASK, &all, &blocked_before_fork) == 0;
+}
+
+void after_fork() noexcept {
+    const sigset_t blocked = blocked_before_fork;
+    const bool change = held_back;
+    registry.unlock();
+    if (change) ::pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
+}
+
+// Whether every number that this process may have is in use, `number` among them: the one that is closed is
+// then the one that is had next.
+bool is_one_of_all(int number) noexcept {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+    if (static_cast<rlim_t>(number) >= limit.rlim_cur) return false;
+    const int copy = ::fcntl(number, F_DUPFD_CLOEXEC, 0);
+    if (copy >= 0) ::close(copy);
+    return copy < 0 && errno == EMFILE;
+}
+
+// Gives the child an event of its own under the number of its parent's. False if there is none to be had:
+// then the number stays the parent's, since a closed one is soon another file's.
+bool replace_event(int number) noexcept {
+    int own = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (own < 0 && errno == EMFILE && is_one_of_all(number)) {
+        ::close(number);  // A child that only means to call exec.
+        own = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    }
+    if (own < 0 || own == number) return own >= 0;
+    const bool replaced = ::dup3(own, number, O_CLOEXEC) >= 0;
+    ::close(own);
+    return replaced;
+}
+
+// The child hears its own signals: not those that its parent has not taken yet, nor by the parent's events,
+// of which each would take what is meant for the other. Where it cannot, signals do to it what they would
+// without the subscription: a child that is deaf to SIGTERM would be worse.
+void begin_anew_in_child() noexcept {
+    handlers.store(0, std::memory_order_relaxed);  // They ran on threads that are not there.
+    for (subscription& each : subscriptions) {
+        each.pending = 0;
+        each.deliveries = 0;
+        if (each.event < 0 || replace_event(each.event)) continue;
+        give_back(each.wanted.exchange(0, std::memory_order_seq_cst));
+        each.event = -1;
+    }
+    after_fork();
+}
+
+[[maybe_unused]] const int forks_arranged =
+    ::pthread_atfork(&before_fork, &after_fork, &begin_anew_in_child);
 
 void unsubscribe(subscription& it) noexcept {
     give_back(it.wanted.load(std::memory_order_relaxed));
@@ -188,8 +213,13 @@ void signal_subscription::exit_on_second() noexcept {
     subscriptions[static_cast<std::size_t>(slot_)].exits = true;
 }
 
+bool signal_subscription::delivery::hears() const noexcept {
+    return subscriptions[static_cast<std::size_t>(slot)].event >= 0;
+}
+
 int signal_subscription::delivery::take() noexcept {
     subscription& it = subscriptions[static_cast<std::size_t>(slot)];
+    if (!hears()) return 0;
     const int number = event.of->number;
     // The event first, the bits second: a signal in between is found here and announced again.
     std::uint64_t count = 0;

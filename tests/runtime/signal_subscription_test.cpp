@@ -4,16 +4,28 @@
 // view.
 #include <gyre/runtime/signal_subscription.hpp>
 
+#include <gyre/coro/launch.hpp>
+#include <gyre/io/signals.hpp>
 #include <gyre/runtime/io_context.hpp>
+#include <support/child.hpp>
 #include <support/harness.hpp>
+#include <support/refusals.hpp>
+#include <support/scratch_directory.hpp>
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -244,4 +256,125 @@ TEST_CASE("a subscription that wants no signal does not share its place with ano
         CHECK(next.take() == SIGUSR1);
     }
     ::signal(SIGUSR1, SIG_DFL);
+}
+
+namespace {
+
+/// Why a forked child gets no event of its own.
+struct shortage {
+    const char* name;
+    void (*begin)(int number);
+};
+
+void allow_descriptors_below(int number) {
+    rlimit limit{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    limit.rlim_cur = static_cast<rlim_t>(number);
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+}
+
+template <unsigned Call, unsigned Answer>
+void refuse(int) {
+    forbid(std::array<unsigned, 1>{Call}, Answer);
+}
+
+const std::vector<shortage> shortages{
+    {"the limit is below its number", [](int number) { allow_descriptors_below(number); }},
+    {"the limit is far below its number", [](int) { allow_descriptors_below(3); }},
+    {"eventfd: too many open files", &refuse<SYS_eventfd2, EMFILE>},
+    {"eventfd: too many open files in the system", &refuse<SYS_eventfd2, ENFILE>},
+    {"eventfd: no memory", &refuse<SYS_eventfd2, ENOMEM>},
+    {"eventfd: not permitted", &refuse<SYS_eventfd2, EPERM>},
+    {"dup3: not permitted", &refuse<SYS_dup3, EPERM>},
+    {"close: not permitted", &refuse<SYS_close, EPERM>},
+    {"rt_sigaction: not permitted", &refuse<SYS_rt_sigaction, EPERM>},
+};
+
+constexpr int files = 8;
+
+// A file that takes the first numbers that are free has got nothing from a signal.
+void check_no_file_is_written(child_process& me, const std::string& path, int number) {
+    for (int each = 0; each < files; ++each) {
+        const int opened = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        me.check(opened != number, "its number becomes no other file's");
+        if (opened < 0) break;
+    }
+    ::raise(SIGWINCH);  // Which is ignored where it is not listened to.
+    struct stat found{};
+    me.check(::stat(path.c_str(), &found) != 0 || found.st_size == 0, "no file is written to");
+}
+
+}  // namespace
+
+TEST_CASE("in a forked child that gets no event of its own, a signal writes into no file") {
+    const scratch_directory directory;
+    for (const shortage& each : shortages) {
+        INFO(std::string{each.name});
+        const std::string path = directory / each.name;
+        check_in_child([&](child_process& me) {
+            io_context io;
+            auto opened = signal_subscription::open(io, {SIGWINCH});
+            me.check(opened.ok(), "it subscribes");
+            signal_subscription here = opened.take();
+            const int number = here.view().event.of->number;
+            rlimit all{};
+            REQUIRE(::getrlimit(RLIMIT_NOFILE, &all) == 0);
+
+            each.begin(number);
+            const int grandchild = start_child([&] {
+                ::setrlimit(RLIMIT_NOFILE, &all);
+                check_no_file_is_written(me, path, number);
+                return me.failed() ? 1 : 0;
+            });
+
+            me.check(wait_for_child(grandchild) == 0, "the child ends well");
+        });
+    }
+}
+
+TEST_CASE(
+    "a forked child that can hear nothing is ended by a signal, as if it had not subscribed") {
+    check_in_child([](child_process& me) {
+        ::signal(SIGTERM, SIG_DFL);  // The test runner's handler would report in our place.
+        io_context io;
+        auto opened = signal_set::open(io, {SIGTERM});
+        signal_set here = opened.take();
+        error waited;
+        const auto wait = [&]() -> task<> {
+            const io_result<int> came = co_await here.wait();
+            waited = came.error();
+        };
+
+        forbid(std::array<unsigned, 1>{SYS_eventfd2}, ENFILE);
+        const int grandchild = start_child([&] {
+            launch(io, wait(), or_terminate{});
+            io.run_for(patience);
+            if (waited != errc::closed) return 1;
+            ::raise(SIGTERM);
+            return 0;
+        });
+
+        me.check(wait_for_child(grandchild) == 128 + SIGTERM, "SIGTERM ends it");
+    });
+}
+
+TEST_CASE("a forked child with as many descriptors as it may have hears its signals") {
+    check_in_child([](child_process& me) {
+        io_context io;
+        auto opened = signal_subscription::open(io, {SIGUSR1});
+        signal_subscription here = opened.take();
+        rlimit limit{};
+        REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
+        limit.rlim_cur = 64;
+        REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+        while (::dup(STDERR_FILENO) >= 0) {
+        }
+
+        const int grandchild = start_child([&here] {
+            ::raise(SIGUSR1);
+            return here.view().take() == SIGUSR1 ? 0 : 1;
+        });
+
+        me.check(wait_for_child(grandchild) == 0, "it hears of it");
+    });
 }

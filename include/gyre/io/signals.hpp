@@ -34,7 +34,8 @@ public:
     ///
     /// @return Its number. A signal delivered twice before it is waited for may be reported once.
     ///
-    /// Errors:        `errc::closed` of a set that is not open.
+    /// Errors:        `errc::closed` of a set that is not open, or that a forked child could have no
+    ///                descriptor for: signals do there what they did before the set was opened.
     /// Cancellation:  `errc::canceled`; no signal is lost.
     /// Threads:       the loop of the set; signals may be delivered to any thread.
     /// Cost:          one frame.

@@ -16,7 +16,8 @@
 namespace gyre {
 
 /// A subscription to a set of signals. While it lives their default actions do not happen;
-/// afterwards the dispositions are what they were before. Moves.
+/// afterwards the dispositions are what they were before. Moves. A forked child has its own; where no
+/// descriptor is to be had for it at the fork, it has ended there.
 class signal_subscription {
 public:
     signal_subscription() noexcept = default;
@@ -45,6 +46,10 @@ public:
         /// A signal that was delivered and not yet taken, lowest number first; 0 if there is none.
         /// @pre  `event` lasts.
         [[nodiscard]] int take() noexcept;
+
+        /// False in a child that was forked where no descriptor was to be had for an event of its own:
+        /// signals do there what they did before the subscription, and `event` is the parent's.
+        [[nodiscard]] bool hears() const noexcept;
 
         opening event;  ///< Readable while something may be there to take.
         int slot = -1;
