@@ -63,6 +63,7 @@ std::size_t memory_channel::take(mutable_buffer into) noexcept {
                 into.begin() + static_cast<std::ptrdiff_t>(before_wrap));
     first_ = (first_ + count) % bytes_.size();
     count_ -= count;
+    taken_ += count;
     return count;
 }
 

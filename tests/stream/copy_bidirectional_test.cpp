@@ -6,6 +6,7 @@
 #include <gyre/stream/memory_pipe.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
+#include <gyre/test/world.hpp>
 
 #include <support/harness.hpp>
 #include <support/settle.hpp>
@@ -24,7 +25,8 @@ namespace {
 
 // A client and a server, and the two ends in the middle that are joined.
 struct joint {
-    explicit joint(std::size_t capacity) : client{capacity}, server{capacity} {}
+    explicit joint(std::size_t capacity) : joint{capacity, capacity} {}
+    joint(std::size_t at_client, std::size_t at_server) : client{at_client}, server{at_server} {}
 
     task<> forward(copy_options options = copy_options{}) {
         ended = co_await copy_bidirectional(client.second, server.first, options);
@@ -211,6 +213,54 @@ TEST_CASE("silence of both sides ends the copy, and one that speaks keeps it") {
         CHECK(it.ended.value().first_to_second == 5);
         CHECK(std::chrono::steady_clock::now() - last_word >= 190ms);
     });
+}
+
+namespace {
+
+// Takes 1 KiB each 100 ms until `size` bytes are there.
+task<> take_slowly(memory_stream& from, std::size_t size, std::size_t& taken) {
+    std::array<std::byte, 1024> space;
+    while (taken < size) {
+        static_cast<void>(co_await sleep_for(100ms));
+        const io_result<std::size_t> got = co_await from.read_some(space);
+        if (!got.ok()) break;
+        taken += got.value();
+    }
+}
+
+task<> copy_to_slow_reader(std::size_t room, std::size_t at_once) {
+    constexpr std::size_t size = std::size_t{64} * 1024;
+    const std::string all(size, 'x');
+    joint it{size, room};
+    std::size_t taken = 0;
+    copy_options options;
+    options.silence_max = 1s;
+    options.bytes_at_once = at_once;
+    const auto body = [&](task_group& group) -> task<> {
+        group.spawn(it.forward(options));
+        group.spawn(send(it.client.first, all));
+        co_await take_slowly(it.server.second, size, taken);
+        it.server.second.shutdown_send();
+    };
+
+    co_await with_group(body);
+
+    CHECK(taken == size);
+    CHECK(it.ended.ok());
+    CHECK(it.ended.value().first_to_second == size);
+}
+
+}  // namespace
+
+TEST_CASE("in a world: a peer that takes a little at a time is not silent") {
+    for (const std::size_t room : {1, 1000, 5000, 65'536}) {
+        for (const std::size_t at_once : {100, 65'536}) {
+            test::world world;
+            test::machine& here = world.add("here");
+            const auto outcome = world.run(here, copy_to_slow_reader(room, at_once));
+            CHECK_MESSAGE(outcome.ok(), outcome.text());
+        }
+    }
 }
 
 TEST_CASE("a half that ended does not keep a silent other side for ever") {

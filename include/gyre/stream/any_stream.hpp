@@ -18,6 +18,7 @@
 #include <concepts>
 #include <coroutine>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -129,6 +130,8 @@ public:
 
     [[nodiscard]] virtual io_result<> shutdown_send() noexcept = 0;
 
+    [[nodiscard]] virtual std::uint64_t traffic() const noexcept = 0;
+
     /// Destroys the stream.
     virtual void close() noexcept = 0;
 
@@ -199,6 +202,7 @@ public:
     }
 
     io_result<> shutdown_send() noexcept override { return end_sending(*stream_); }
+    std::uint64_t traffic() const noexcept override { return traffic_of(*stream_); }
     void close() noexcept override { stream_.reset(); }
 
 private:
@@ -230,6 +234,8 @@ public:
     [[nodiscard]] io_result<> shutdown_send() const noexcept {
         return open() ? of_->shutdown_send() : io_result<>{errc::closed};
     }
+
+    [[nodiscard]] std::uint64_t traffic() const noexcept { return open() ? of_->traffic() : 0; }
 
     /// No operation begins after this; the stream is destroyed, and ends those that are pending in its
     /// own way.
@@ -443,6 +449,9 @@ public:
     /// As the stream's own; ok of one that has none. `errc::closed` if there is no stream.
     io_result<> shutdown_send() noexcept { return erased_.shutdown_send(); }
 
+    /// As the stream's own; 0 if there is no stream. See `traffic_stream`.
+    [[nodiscard]] std::uint64_t traffic() const noexcept { return erased_.traffic(); }
+
     /// Destroys the stream.
     void close() noexcept { erased_.close(); }
 
@@ -475,6 +484,9 @@ public:
         return {erased_, from};
     }
     io_result<> shutdown_send() noexcept { return erased_.shutdown_send(); }
+
+    /// As the stream's own; 0 if there is no stream. See `traffic_stream`.
+    [[nodiscard]] std::uint64_t traffic() const noexcept { return erased_.traffic(); }
 
     /// Destroys the stream.
     void close() noexcept { erased_.close(); }

@@ -11,7 +11,9 @@
 #include <gyre/base/result.hpp>
 #include <gyre/coro/awaitable.hpp>
 
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 namespace gyre {
@@ -56,6 +58,22 @@ io_result<> end_sending(Stream& of) noexcept {
         else return of.shutdown_send();
     }
     return {};
+}
+
+/// A stream that knows of bytes which move below its reads and writes: what its peer takes of what was
+/// written before, or a record of TLS that is not whole yet. `traffic` is another number after each of them.
+template <class Stream>
+concept traffic_stream = requires(const Stream& stream) {
+    { stream.traffic() } noexcept -> std::same_as<std::uint64_t>;
+};
+
+/// The traffic of a stream; always 0 if it knows of none. silence.hpp says what it is for.
+///
+/// Cost: of sockets one or two system calls.
+template <class Stream>
+[[nodiscard]] std::uint64_t traffic_of(const Stream& of) noexcept {
+    if constexpr (traffic_stream<Stream>) return of.traffic();
+    else return 0;
 }
 
 }  // namespace gyre

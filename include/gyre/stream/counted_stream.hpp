@@ -69,6 +69,7 @@ public:
     {
         return it_.shutdown_send();
     }
+    [[nodiscard]] std::uint64_t traffic() const noexcept { return traffic_of(it_); }
 
     /// Bytes that went through so far.
     [[nodiscard]] std::uint64_t bytes_read() const noexcept { return read_; }

@@ -11,6 +11,7 @@
 #include <gyre/sync/waiters.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -63,6 +64,9 @@ public:
     /// The writer is gone: reads end as after `end_writing`, writes with `errc::closed`.
     void abandon_writing() noexcept;
 
+    /// Bytes that were read so far.
+    [[nodiscard]] std::uint64_t taken() const noexcept { return taken_; }
+
 private:
     std::size_t put(const_buffer from) noexcept;
     std::size_t take(mutable_buffer into) noexcept;
@@ -71,6 +75,7 @@ private:
     std::vector<std::byte> bytes_;
     std::size_t first_ = 0;
     std::size_t count_ = 0;
+    std::uint64_t taken_ = 0;
     waiters readers_;
     waiters writers_;
     bool writing_ended_ = false;
@@ -106,6 +111,11 @@ public:
     /// The peer reads `errc::eof` after what was written.
     void shutdown_send() noexcept {
         if (out_ != nullptr) out_->end_writing();
+    }
+
+    /// Bytes that the peer has read. See `traffic_stream`.
+    [[nodiscard]] std::uint64_t traffic() const noexcept {
+        return out_ != nullptr ? out_->taken() : 0;
     }
 
     /// Ends both directions. Nothing may be pending on this end.

@@ -11,6 +11,7 @@
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/stream/concepts.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -42,6 +43,11 @@ public:
     {
         expects(of_ != nullptr, "a half of a stream");
         return of_->read();
+    }
+
+    /// The stream's own; 0 of no stream.
+    [[nodiscard]] std::uint64_t traffic() const noexcept {
+        return of_ != nullptr ? traffic_of(*of_) : 0;
     }
 
     /// Whether `other` is the other half.
@@ -82,6 +88,11 @@ public:
     /// Ends the direction and keeps the half. Errors: the stream's.
     /// @pre  of a stream.
     io_result<> shutdown_send() noexcept { return end_sending(whole()); }
+
+    /// The stream's own; 0 of no stream.
+    [[nodiscard]] std::uint64_t traffic() const noexcept {
+        return of_ != nullptr ? traffic_of(*of_) : 0;
+    }
 
     /// The stream, for what only it can do: options, addresses.
     /// @pre  of a stream.

@@ -10,6 +10,8 @@
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/stream/concepts.hpp>
 
+#include <cstdint>
+
 namespace gyre {
 
 /// Does what the stream does that it refers to, which outlives it and its copies. Copies.
@@ -39,6 +41,7 @@ public:
     {
         return to_->shutdown_send();
     }
+    [[nodiscard]] std::uint64_t traffic() const noexcept { return traffic_of(*to_); }
 
     [[nodiscard]] Stream& stream() const noexcept { return *to_; }
 

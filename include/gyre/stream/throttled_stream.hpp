@@ -143,6 +143,7 @@ public:
     {
         return it_.shutdown_send();
     }
+    [[nodiscard]] std::uint64_t traffic() const noexcept { return traffic_of(it_); }
 
     [[nodiscard]] Stream& stream() noexcept { return it_; }
 
