@@ -9,9 +9,49 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 
 namespace gyre {
+namespace {
+
+// linux/tcp.h: TCP_INFO, up to tcpi_bytes_acked (Linux 4.1).
+struct bytes_acknowledged {
+    using representation = std::array<std::uint64_t, 16>;
+
+    std::uint64_t bytes = 0;
+
+    [[nodiscard]] static int level() noexcept { return option_level::tcp; }
+    [[nodiscard]] static int name() noexcept { return 11; }
+    [[nodiscard]] static bytes_acknowledged from_raw(const representation& raw) noexcept {
+        return {raw.back()};
+    }
+};
+
+// linux/sock_diag.h: SO_MEMINFO, of which SK_MEMINFO_WMEM_ALLOC is what was written and is not taken.
+struct unsent_memory {
+    using representation = std::array<std::uint32_t, 9>;
+
+    std::uint32_t bytes = 0;
+
+    [[nodiscard]] static int level() noexcept { return SOL_SOCKET; }
+    [[nodiscard]] static int name() noexcept { return SO_MEMINFO; }
+    [[nodiscard]] static unsent_memory from_raw(const representation& raw) noexcept {
+        constexpr std::size_t written = 2;
+        return {raw[written]};
+    }
+};
+
+}  // namespace
+
+std::uint64_t stream_socket::traffic() const noexcept {
+    const io_result<bytes_acknowledged> taken = get_option<bytes_acknowledged>();
+    if (taken.ok()) return taken.value().bytes;
+    const io_result<unsent_memory> left = get_option<unsent_memory>();
+    return left.ok() ? std::uint64_t{0} - left.value().bytes : 0;
+}
 
 std::int32_t open_for_connect(connect_operation& op, const endpoint& peer, int type, io_context& on,
                               handle& into) noexcept {

@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
+#include <span>
 #include <string_view>
 
 namespace gyre::test {
@@ -34,6 +36,13 @@ bool asks_for_reports(int level, int name) noexcept {
     if (level == IPPROTO_IP) return name == IP_PKTINFO || name == IP_RECVTTL || name == IP_RECVTOS;
     return level == IPPROTO_IPV6 &&
            (name == IPV6_RECVPKTINFO || name == IPV6_RECVHOPLIMIT || name == IPV6_RECVTCLASS);
+}
+
+template <class Value>
+int copy_out(const Value& value, std::span<std::byte> into) noexcept {
+    const std::size_t size = std::min(into.size(), sizeof value);
+    std::memcpy(into.data(), &value, size);
+    return static_cast<int>(size);
 }
 
 }  // namespace
@@ -206,6 +215,17 @@ int virtual_socket::get_option(int level, int name, std::span<std::byte> into) {
         if (name == SO_SNDBUF || name == SO_RCVBUF) value = static_cast<int>(buffer_size(name));
     }
     if (level == IPPROTO_TCP && (type_ != SOCK_STREAM || family_ == AF_UNIX)) return -EOPNOTSUPP;
+    if (level == IPPROTO_TCP && name == TCP_INFO) {
+        std::array<std::uint64_t, 16> info{};  // linux/tcp.h, up to tcpi_bytes_acked.
+        info.back() = bytes_acknowledged();
+        return copy_out(info, into);
+    }
+    if (level == SOL_SOCKET && name == SO_MEMINFO) {
+        std::array<std::uint32_t, 9> info{};  // linux/sock_diag.h.
+        constexpr std::size_t written = 2;
+        info[written] = static_cast<std::uint32_t>(bytes_untaken());
+        return copy_out(info, into);
+    }
     const auto found = options_.find({level, name});
     if (level == SOL_SOCKET && name == SO_BINDTODEVICE && found == options_.end()) return 0;
     if (found != options_.end() && found->second.size() != sizeof value) {
@@ -213,9 +233,7 @@ int virtual_socket::get_option(int level, int name, std::span<std::byte> into) {
         std::memcpy(into.data(), found->second.data(), size);
         return static_cast<int>(size);
     }
-    const std::size_t size = std::min(into.size(), sizeof value);
-    std::memcpy(into.data(), &value, size);
-    return static_cast<int>(size);
+    return copy_out(value, into);
 }
 
 }  // namespace gyre::test

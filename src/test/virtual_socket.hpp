@@ -64,6 +64,10 @@ public:
     [[nodiscard]] virtual int leave(const endpoint&) { return -ENOPROTOOPT; }
     [[nodiscard]] virtual std::size_t bytes_held() const noexcept { return 0; }
 
+    /// Of what was written: what the peer's machine has got, and what is held until the peer reads it.
+    [[nodiscard]] virtual std::uint64_t bytes_acknowledged() const noexcept { return 0; }
+    [[nodiscard]] virtual std::size_t bytes_untaken() const noexcept { return 0; }
+
     /// The last number of it is closed.
     virtual void close() { closed_ = true; }
 

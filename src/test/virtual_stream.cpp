@@ -321,6 +321,7 @@ void virtual_stream::arrive() {
     const segment it = std::move(under_way_.front());
     under_way_.pop_front();
     bytes_under_way_ -= it.bytes.size();
+    acknowledged_ += it.bytes.size();
     const std::shared_ptr<virtual_stream> to = peer_end_;
     if (to == nullptr) return;
     const bool is_deaf = to->closed_ || to->state_ != state::connected;
@@ -449,6 +450,12 @@ std::size_t virtual_stream::bytes_held() const noexcept {
     std::size_t sum = unread_.size() - read_ + unsent_.size() + bytes_under_way_;
     for (const auto& each : queue_) sum += each->bytes_held();
     return sum;
+}
+
+std::size_t virtual_stream::bytes_untaken() const noexcept {
+    const std::size_t unread =
+        peer_end_ != nullptr ? peer_end_->unread_.size() - peer_end_->read_ : 0;
+    return unsent_.size() + bytes_under_way_ + unread;
 }
 
 }  // namespace gyre::test

@@ -41,6 +41,10 @@ public:
     [[nodiscard]] std::uint32_t ready() const noexcept override;
     [[nodiscard]] bool connected() const noexcept override { return state_ == state::connected; }
     [[nodiscard]] std::size_t bytes_held() const noexcept override;
+    [[nodiscard]] std::uint64_t bytes_acknowledged() const noexcept override {
+        return acknowledged_;
+    }
+    [[nodiscard]] std::size_t bytes_untaken() const noexcept override;
     void close() override;
     void break_off() override;
     void forget_peer() noexcept override {
@@ -87,6 +91,7 @@ private:
     std::vector<std::byte> unread_;
     std::size_t read_ = 0;  // Of `unread_`, from its front.
     std::vector<std::byte> unsent_;
+    std::uint64_t acknowledged_ = 0;
     std::deque<segment> under_way_;  // Each has an event of its own; they arrive in this order.
     std::size_t bytes_under_way_ = 0;
     time_point last_arrival_{};

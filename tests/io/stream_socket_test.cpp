@@ -216,6 +216,39 @@ const std::vector<conformance_row> on_the_kernel{
 };
 
 const std::vector<connection_row> over_connections_on_each_machine{
+    {"traffic is another number when the peer has taken what was written before",
+     [](io_context&, socket_pair& pair) -> task<> {
+         const std::vector<std::byte> space(8 << 20);
+         std::uint64_t taken = 0;
+         std::uint64_t put = 0;
+         bool written = false;
+         const auto write = [&]() -> task<> {
+             const auto more = co_await write_all(pair.client, const_buffer{space});
+             put = more.value();
+             written = true;
+         };
+         const auto body = [&](task_group& group) -> task<> {
+             group.spawn(write());
+             co_await settle();
+             REQUIRE_FALSE(written);
+             const std::uint64_t before = pair.client.traffic();
+             CHECK(pair.client.traffic() == before);
+             std::vector<std::byte> room(1 << 20);
+             while (taken < space.size()) {
+                 const auto got = co_await pair.server.read_some(room);
+                 REQUIRE(got.ok());
+                 taken += got.value();
+             }
+             CHECK(pair.client.traffic() != before);
+         };
+
+         co_await with_group(body);
+
+         CHECK(put == space.size());
+         CHECK(taken == space.size());
+         CHECK(pair.client.close().ok());
+         CHECK(pair.client.traffic() == 0);
+     }},
     {"a read yields what is there, at most the size of the buffer, in order",
      [](io_context&, socket_pair& pair) -> task<> {
          std::array<std::byte, 4> space{};

@@ -236,6 +236,11 @@ public:
     /// The name that streams of every kind have for it (stream/concepts.hpp).
     [[nodiscard]] io_result<> shutdown_send() noexcept { return shutdown(shutdown_side::send); }
 
+    /// A number that changes whenever the peer's machine has taken bytes that were written before: for limits
+    /// on silence (stream/silence.hpp). Bytes of TCP count when they are acknowledged, those of a Unix-domain
+    /// socket when all that one call had written is read. 0 if it is not open. Cost: a system call or two.
+    [[nodiscard]] std::uint64_t traffic() const noexcept;
+
     // Of basic_descriptor. Here unread input makes `close` send a reset, which may destroy what the peer
     // has not read yet: see `close_gracefully`.
     using basic_descriptor::close;
