@@ -52,6 +52,7 @@ void stream_state::take_written() noexcept {
     exception_slot thrown;
     run_catching(thrown, [&] { written = write_->await_resume(); });
     write_.reset();
+    moved += written.value();
     tls.sent(written.value());
     if (written.ok() && thrown.empty()) return;
     send_failure = thrown.empty() ? written.error() : error{errc::foreign, activity::write};
@@ -122,6 +123,7 @@ bool read_awaiter::take(io_result<std::size_t> ended) noexcept {
     } else if (!ended.ok()) {
         return !finish(ended.error());
     }
+    of_->moved += ended.value();
     of_->tls.received(ended.value());
     return !attempt();
 }
@@ -262,6 +264,7 @@ task<error> receive_some(std::shared_ptr<stream_state> it) {
     if (it->closed) co_return error{errc::closed, activity::handshake};
     if (got.error() == errc::eof) it->tls.input_ended();
     else if (!got.ok()) co_return error{got.error().code(), activity::handshake};
+    it->moved += got.value();
     it->tls.received(got.value());
     co_return error{};
 }

@@ -329,6 +329,45 @@ TEST_CASE("a TLS stream: a cut is told from an end") {
     });
 }
 
+TEST_CASE(
+    "a TLS stream: bytes of a record that is not whole yet are traffic, in either direction") {
+    on_every_backend([](io_context&) -> task<> {
+        engine_pair engines = pair_of(test_settings::get().client, test_settings::get().server);
+        engines.shake();
+        memory_pipe near{1000};
+        memory_pipe far{1000};
+        tls::stream client{std::move(near.first), std::move(engines.client)};
+        tls::stream server{std::move(far.first), std::move(engines.server)};
+        std::vector<std::byte> space(600);
+        const std::string text = long_text(10'000);
+        std::string received;
+        error read;
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(read_to_end(server, received, read));
+            const auto put = co_await client.write_some(bytes_of(text));
+            CHECK(put.value() == 10'000);
+            co_await settle();
+            const std::uint64_t sent = client.traffic();
+            const std::uint64_t got = server.traffic();
+
+            const auto some = co_await read_exactly(near.second, space);
+            CHECK(some.ok());
+            co_await settle();
+            CHECK(client.traffic() > sent);
+            const auto handed = co_await write_all(far.second, const_buffer{space});
+            CHECK(handed.ok());
+            co_await settle();
+            CHECK(server.traffic() > got);
+            CHECK(received.empty());
+            far.second.close();
+        };
+
+        co_await with_group(body);
+
+        CHECK(tls::stream{}.traffic() == 0);
+    });
+}
+
 TEST_CASE("a TLS stream: a second read or write at the same time is refused, and harms nothing") {
     on_every_backend([](io_context&) -> task<> {
         memory_pipe pipe{10};

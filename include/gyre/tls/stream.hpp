@@ -19,6 +19,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -62,11 +63,15 @@ public:
 
     [[nodiscard]] bool sending() const noexcept { return sending_; }
 
+    /// Also of bytes of records that are not whole yet.
+    [[nodiscard]] std::uint64_t traffic() const noexcept { return moved + below.traffic(); }
+
     any_stream below;
     engine tls;
     const stream_options options;
     waiters drained;  // For the end of sending.
     error send_failure;
+    std::uint64_t moved = 0;                    // Bytes from and to the transport.
     std::optional<io_result<>> handshake_step;  // What the last one came to.
     bool ready = false;  // The handshake has ended well, and the loop has it.
     bool reading = false;
@@ -229,6 +234,11 @@ public:
     ///
     /// Errors: `errc::closed`; `errc::not_connected` as above; what sending has met.
     io_result<> shutdown_send() noexcept;
+
+    /// See `traffic_stream`: bytes of a record count that is not whole yet, in either direction.
+    [[nodiscard]] std::uint64_t traffic() const noexcept {
+        return state_ != nullptr ? state_->traffic() : 0;
+    }
 
     /// Ends in order: says close_notify, sends all that was written, waits for the peer's, and closes. What
     /// the peer still sends is thrown away.
