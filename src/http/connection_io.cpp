@@ -59,7 +59,8 @@ task<io_result<>> connection_io::flush(const_buffer more, const_buffer behind) {
         const io_result<std::size_t> put = co_await with_deadline(
             write_timer, deadline_after(begun, of_peer.patience()), stream.write_some(rest));
         failed = put.error();
-        of_peer.count(home.now() - begun, put.value());
+        of_peer.count(home.now() - begun, put.value(), stream);
+        if (failed == errc::timed_out && !of_peer.over()) failed = {};
         std::size_t written = put.value();
         for (const_buffer& part : parts) {
             const std::size_t of_it = std::min(written, part.size());
@@ -74,12 +75,13 @@ task<io_result<>> connection_io::flush(const_buffer more, const_buffer behind) {
 }
 
 limited<any_write_awaiter> connection_io::write_out(time_point now) noexcept {
-    return with_deadline(write_timer, deadline_after(now, bounds_.write_time_max),
-                         stream.write_some(bytes_of(out)));
+    const duration wait = silence_watch{bounds_.write_time_max}.patience();
+    return with_deadline(write_timer, deadline_after(now, wait), stream.write_some(bytes_of(out)));
 }
 
 bool connection_io::wrote(const io_result<std::size_t>& put) noexcept {
-    if (!put.ok() && put.error() != errc::canceled) broken_ = put.error();
+    const bool goes_on = put.error() == errc::canceled || put.error() == errc::timed_out;
+    if (!put.ok() && !goes_on) broken_ = put.error();
     if (put.value() == out.size()) out.clear();
     else out.erase(0, put.value());
     return out.empty();
@@ -100,12 +102,11 @@ void connection_io::rest() noexcept {
     if (in.capacity() > 2 * bounds_.in.bytes_first) in.shrink_to_fit();
 }
 
-duration pace::patience() const noexcept {
-    if (rate_ == 0) return silence_max_;
+duration pace::allowance() const noexcept {
+    if (rate_ == 0 || silence_.limit() == duration::max()) return duration::max();
     constexpr std::uint64_t seconds_max = 1'000'000'000;
     const auto earned = static_cast<duration::rep>(std::min(bytes_ / rate_, seconds_max));
-    const duration left = silence_max_ + std::chrono::seconds{earned} - waited_;
-    return std::clamp(left, duration{}, silence_max_);
+    return silence_.limit() + std::chrono::seconds{earned} - waited_;
 }
 
 void framed_source::begin(body_framing framing, std::uint64_t bytes_max, bool continues) noexcept {
@@ -231,7 +232,7 @@ task<io_result<std::size_t>> framed_source::read(mutable_buffer into) {
         const time_point begun = home.now();
         const io_result<std::size_t> got = co_await with_deadline(
             io_->read_timer, deadline_after(begun, pace_.patience()), io_->stream.read_some(room));
-        pace_.count(home.now() - begun, got.value());
+        pace_.count(home.now() - begun, got.value(), io_->stream);
         if (!is_direct) io_->in.commit(got.value());
         if (got.error() == errc::eof) {
             if (framing_.by == body_framing::kind::until_close) {
@@ -241,6 +242,7 @@ task<io_result<std::size_t>> framed_source::read(mutable_buffer into) {
             // RFC 9112, 8: the message is incomplete.
             co_return fail({errc::connection_reset, activity::read});
         }
+        if (got.error() == errc::timed_out && !pace_.over()) continue;
         // A stop has lost nothing; the caller may go on reading.
         if (got.error() == errc::canceled) co_return got.error();
         if (!got.ok()) co_return fail(got.error());

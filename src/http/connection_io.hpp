@@ -13,6 +13,7 @@
 #include <gyre/http/head_parser.hpp>
 #include <gyre/stream/any_stream.hpp>
 #include <gyre/stream/flat_buffer.hpp>
+#include <gyre/stream/silence.hpp>
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/timeout.hpp>
 
@@ -55,8 +56,9 @@ public:
     /// Stopped within `out`, it leaves there what has not been written.
     [[nodiscard]] task<io_result<>> flush(const_buffer more = {}, const_buffer behind = {});
 
-    /// One write of `out`, which `wrote` is told of: for what is mostly written at once. Not while a flush
-    /// is under way.
+    /// One write of `out`, which `wrote` is told of: for what is mostly written at once. It waits for a part
+    /// of `write_time_max` only, so `errc::timed_out` means that `flush` is to go on. Not while a flush is
+    /// under way.
     [[nodiscard]] limited<any_write_awaiter> write_out(time_point now) noexcept;
     /// True if nothing is left to be written.
     [[nodiscard]] bool wrote(const io_result<std::size_t>& put) noexcept;
@@ -97,18 +99,27 @@ private:
 class pace {
 public:
     pace(duration silence_max, std::uint64_t bytes_per_second_min) noexcept
-        : silence_max_{silence_max}, rate_{bytes_per_second_min} {}
+        : silence_{silence_max}, rate_{bytes_per_second_min} {}
 
-    /// How long the next wait may be.
-    [[nodiscard]] duration patience() const noexcept;
+    /// How long the next wait may be; after one that transfers nothing comes another, unless it is `over`.
+    [[nodiscard]] duration patience() const noexcept {
+        return std::clamp(allowance(), duration{}, silence_.patience());
+    }
 
-    void count(duration waited, std::size_t bytes) noexcept {
+    void count(duration waited, std::size_t bytes, const any_stream& of) noexcept {
         waited_ += waited;
         bytes_ += bytes;
+        silence_.count(waited, bytes > 0, of);
+    }
+
+    [[nodiscard]] bool over() const noexcept {
+        return silence_.over() || allowance() <= duration{};
     }
 
 private:
-    duration silence_max_;
+    [[nodiscard]] duration allowance() const noexcept;
+
+    silence_watch silence_;
     std::uint64_t rate_;
     duration waited_{};
     std::uint64_t bytes_ = 0;

@@ -118,7 +118,8 @@ task<io_result<>> server_connection::run() {
             if (!io_.out.empty()) {
                 const io_result<std::size_t> put = co_await io_.write_out(env_->loop->now());
                 io_result<> sent = put.error();
-                if (!io_.wrote(put) && put.ok()) sent = co_await io_.flush();
+                const bool goes_on = put.ok() || put.error() == errc::timed_out;
+                if (!io_.wrote(put) && goes_on) sent = co_await io_.flush();
                 if (!sent.ok()) co_return sent;
             }
             const io_result<std::size_t> got = co_await read_more();

@@ -40,6 +40,8 @@ struct client_options {
     duration response_time_max = std::chrono::seconds{60};
     duration body_silence_max = std::chrono::seconds{30};  ///< Between two pieces of a body.
     duration write_time_max = std::chrono::seconds{30};    ///< For the server to take anything.
+    // Bytes count for these two, not pieces: those of a TLS record that is not whole, too, and those that
+    // the peer takes of what was written before. Its silence is noticed an eighth later at most.
 
     /// Of bodies both ways, however the server spreads its reads and writes: it may be late by the two limits
     /// above, and by no more. 0: any rate, for streams of events may be slow.

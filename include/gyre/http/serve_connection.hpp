@@ -52,6 +52,8 @@ struct connection_options {
     duration idle_time_max = std::chrono::seconds{60};     ///< Between two requests.
     duration body_silence_max = std::chrono::seconds{30};  ///< Between two pieces of a body.
     duration write_time_max = std::chrono::seconds{30};    ///< For the peer to take anything.
+    // Bytes count for these two, not pieces: those of a TLS record that is not whole, too, and those that
+    // the peer takes of what was written before. Its silence is noticed an eighth later at most.
 
     /// Of bodies, and of what the peer takes, however it spreads its bytes: it may be late by the limits
     /// above, and by no more. 0: any rate. Only time spent waiting for the peer counts.

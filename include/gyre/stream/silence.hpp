@@ -2,8 +2,8 @@
 //
 // How long a peer has been silent, by the bytes that moved and not by the operations that ended.
 //
-// A write of 64 KiB to a peer that takes a kilobyte each tenth of a second ends after six seconds, a record of
-// TLS yields nothing before its last byte, and a socket reports room when a third of its buffer is free. A
+// A write of 64 KiB to a peer that takes a kilobyte each tenth of a second ends after six seconds, a record
+// of TLS yields nothing before its last byte, and a socket reports room when a third of its buffer is free. A
 // limit around one read or write would end such a peer. So a wait looks now and then: `traffic_of`.
 #pragma once
 
@@ -34,11 +34,14 @@ class silence_watch {
 public:
     explicit silence_watch(duration most) noexcept : most_{most} {}
 
-    /// How long to wait before the next look. At most an eighth of the limit, and above zero.
+    /// How long to wait before the next look: an eighth of the limit at most, and above zero. The first one
+    /// is soon, since it cannot tell whether what has moved did so before the wait.
     [[nodiscard]] duration patience() const noexcept {
-        constexpr int looks = 8;
+        constexpr int first_part = 64;
+        constexpr int part = 8;
         if (most_ == duration::max()) return most_;
-        return std::clamp(most_ / looks, duration{1}, std::max(duration{1}, most_ - quiet_));
+        const duration wait = most_ / (looked_ ? part : first_part);
+        return std::clamp(wait, duration{1}, std::max(duration{1}, most_ - quiet_));
     }
 
     /// A wait has ended.
@@ -56,6 +59,7 @@ public:
     void note(duration waited, std::uint64_t traffic) noexcept {
         if (std::exchange(traffic_, traffic) != traffic) quiet_ = {};
         else quiet_ += waited;
+        looked_ = true;
     }
 
     /// True if nothing has moved for as long as the limit allows.
@@ -63,10 +67,14 @@ public:
 
     [[nodiscard]] duration limit() const noexcept { return most_; }
 
+    /// What `note` has got last.
+    [[nodiscard]] std::uint64_t traffic() const noexcept { return traffic_; }
+
 private:
     duration most_;
     duration quiet_{};
     std::uint64_t traffic_ = 0;  // When it was last looked at.
+    bool looked_ = false;
 };
 
 }  // namespace gyre
