@@ -293,7 +293,8 @@ task<io_result<>> client_connection::state::await_head(client_exchange& it) {
         if (changed.ok()) continue;
         if (changed.error() != errc::timed_out) co_return changed.error();
         if (held) let_body_go(it);
-        else if (it.out.done() || it.out.sent() == before) co_return changed.error();
+        else if (it.out.done() || (it.out.sent() == before && !it.out.is_behind_others()))
+            co_return changed.error();
     }
 }
 

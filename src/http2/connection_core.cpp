@@ -2,6 +2,7 @@
 #include <http2/connection_core.hpp>
 
 #include <gyre/coro/this_task.hpp>
+#include <gyre/stream/silence.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <http/connection_io.hpp>
 
@@ -181,7 +182,10 @@ void connection_core::look_again() noexcept {
 
 void connection_core::note_use() noexcept {
     const std::size_t alive = live();
-    if (alive == 0 && live_before_ > 0) idle_since_ = now();
+    if (alive == 0 && live_before_ > 0) {
+        idle_since_ = now();
+        traffic_.reset();
+    }
     if (alive > 0 && live_before_ == 0) busy_since_ = now();
     live_before_ = alive;
 }
@@ -194,8 +198,8 @@ time_point connection_core::own_deadline() const noexcept {
     if (draining_ || goaway_said_) {
         return goaway_said_ ? drain_until_ : std::min(goaway_until_, drain_until_);
     }
-    if (live() == 0) return deadline_after(idle_since_, times().idle_max);
-    if (pinged_) return deadline_after(pinged_at_, times().ping_max);
+    if (live() == 0) return deadline_after(idle_since_, until_look(times().idle_max));
+    if (pinged_) return deadline_after(pinged_at_, until_look(times().ping_max));
     return deadline_after(std::max(heard_at_, busy_since_), times().ping_after);
 }
 
@@ -215,15 +219,30 @@ void connection_core::expire_own(time_point at) noexcept {
         fail_streams(error{errc::timed_out});
         finished_ = true;
     } else if (live() == 0) {
-        say_goaway();
+        if (has_rested(idle_since_, at)) say_goaway();
     } else if (pinged_) {
         // RFC 9113, 6.7.
-        wire().give_up(breach::silence);
+        if (has_rested(pinged_at_, at)) wire().give_up(breach::silence);
     } else {
         wire().ping();
         pinged_ = true;
         pinged_at_ = never;
+        traffic_.reset();
     }
+}
+
+// Of a limit for something to come, which may stand behind much that moves slowly, either way: an eighth of
+// it first, and then the rest.
+duration connection_core::until_look(duration limit) const noexcept {
+    constexpr int parts = 8;
+    return traffic_ ? limit : limit / parts;
+}
+
+// If bytes have moved since the last look, the limit counts anew.
+bool connection_core::has_rested(time_point& since, time_point at) noexcept {
+    const std::optional<std::uint64_t> before = std::exchange(traffic_, stream_.traffic());
+    if (before && before != traffic_) since = at;
+    return before == traffic_;
 }
 
 // -------- GOAWAY --------
@@ -310,9 +329,13 @@ task<> connection_core::write_all() {
         }
         const_buffer rest = bytes_of(out_);
         io_result<std::size_t> put;
+        silence_watch silence{times().write_max};
         while (!rest.empty() && put.ok()) {
-            put = co_await with_timeout(times().write_max, stream_.write_some(rest));
+            const time_point begun = now();
+            put = co_await with_timeout(silence.patience(), stream_.write_some(rest));
             rest = rest.subspan(put.value());
+            silence.count(now() - begun, put.value() > 0, stream_);
+            if (put.error() == errc::timed_out && !silence.over()) put = {};
         }
         if (pings) pinged_at_ = now();
         if (!put.ok()) {

@@ -17,6 +17,7 @@
 #include <http2/engine.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -66,6 +67,11 @@ public:
 
     [[nodiscard]] const time_limits& times() const noexcept { return options_.engine.times; }
 
+    /// Bytes that have moved below what the engine has got: another number when some have since.
+    [[nodiscard]] std::uint64_t traffic() const noexcept { return stream_.traffic(); }
+    [[nodiscard]] time_point heard_at() const noexcept { return heard_at_; }
+    [[nodiscard]] time_point now() const noexcept { return env_->loop->now(); }
+
     /// What was received has been read.
     void consumed(std::int32_t id, std::size_t bytes) noexcept;
     void send_trailers(engine_stream& on, const http::fields& trailers) noexcept;
@@ -94,8 +100,6 @@ protected:
     void goaway_came(error_code code, std::int32_t last_stream) noexcept override;
     void pong_came() noexcept override;
 
-    [[nodiscard]] time_point now() const noexcept { return env_->loop->now(); }
-
     task_group* group_ = nullptr;  // While `run` runs.
     error_code peers_code_ = error_code::none;
 
@@ -115,6 +119,8 @@ private:
     [[nodiscard]] time_point own_deadline() const noexcept;
     void expire() noexcept;
     void expire_own(time_point at) noexcept;
+    [[nodiscard]] duration until_look(duration limit) const noexcept;
+    [[nodiscard]] bool has_rested(time_point& since, time_point at) noexcept;
     /// Nothing else of the peer's is listened to.
     [[nodiscard]] bool given_up() const noexcept {
         return finished_ || wire().why() != breach::none;
@@ -138,7 +144,8 @@ private:
     error ended_;
     error write_failed_;
     time_point heard_at_;
-    time_point pinged_at_;  // When the PING had left; `never` before.
+    time_point pinged_at_;                  // When the PING had left; `never` before.
+    std::optional<std::uint64_t> traffic_;  // Of the stream, at the last look.
     time_point idle_since_;
     time_point busy_since_;
     time_point watched_until_ =

@@ -410,6 +410,11 @@ void engine::expire(time_point now) noexcept {
     else if (now >= settings_until_) give_up(breach::settings_too_slow);
 }
 
+bool engine::is_held_by_peer(const engine_stream& it) const noexcept {
+    return nghttp2_session_get_remote_window_size(session_) <= 0 ||
+           nghttp2_session_get_stream_remote_window_size(session_, it.id) <= 0;
+}
+
 bool engine::wants_write() const noexcept { return nghttp2_session_want_write(session_) != 0; }
 
 std::uint32_t engine::peers_streams_max() const noexcept {

@@ -134,6 +134,9 @@ public:
     /// Opens a stream; false if the connection has no more of them.
     [[nodiscard]] bool send_request(engine_stream& on, bool last) noexcept;
 
+    /// True if the peer's windows have no room for what the stream might send.
+    [[nodiscard]] bool is_held_by_peer(const engine_stream& it) const noexcept;
+
     /// There is something to pull again.
     void resume(engine_stream& on) noexcept;
     void reset(engine_stream& on, error_code code) noexcept;

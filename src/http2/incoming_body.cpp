@@ -58,16 +58,28 @@ std::optional<io_result<std::size_t>> incoming_body::try_read(mutable_buffer int
 }
 
 task<io_result<std::size_t>> incoming_body::read(mutable_buffer into) {
+    silence_watch silence{bounds_.silence_max};
     for (;;) {
         const std::optional<io_result<std::size_t>> got = try_read(into);
         if (got) co_return *got;
         came_.reset();
-        const io_result<> came = co_await with_timeout(bounds_.silence_max, came_.wait());
+        const time_point begun = on_ != nullptr ? on_->now() : time_point{};
+        const io_result<> came = co_await with_timeout(silence.patience(), came_.wait());
         if (!came.ok()) {
+            if (came.error() == errc::timed_out && !is_silent(silence, begun)) continue;
             if (came.error() == errc::timed_out) failed_ = errc::timed_out;
             co_return io_result<std::size_t>{error{came.error().code(), activity::read}};
         }
     }
+}
+
+// No piece has come for a part of the limit. A record of TLS that is not whole yet may have one; what came
+// for other streams meanwhile says that it has not.
+bool incoming_body::is_silent(silence_watch& silence, time_point since) const noexcept {
+    if (on_ == nullptr) return true;
+    const bool others_came = on_->heard_at() > since;
+    silence.note(on_->now() - since, others_came ? silence.traffic() : on_->traffic());
+    return silence.over();
 }
 
 const http::fields& incoming_body::trailers() const noexcept {

@@ -8,6 +8,7 @@
 #include <gyre/http/body_reader.hpp>
 #include <gyre/http/fields.hpp>
 #include <gyre/stream/flat_buffer.hpp>
+#include <gyre/stream/silence.hpp>
 #include <gyre/sync/event.hpp>
 #include <http2/connection_core.hpp>
 
@@ -63,6 +64,7 @@ public:
 private:
     [[nodiscard]] io_result<std::size_t> failure() const noexcept;
     void tell_to_go_on() noexcept;
+    [[nodiscard]] bool is_silent(silence_watch& silence, time_point since) const noexcept;
 
     connection_core* on_;
     engine_stream& of_;

@@ -57,7 +57,10 @@ std::optional<io_result<std::size_t>> outgoing_body::try_write(const_buffer from
 task<io_result<>> outgoing_body::wait_for_room() {
     rouse();
     room_.reset();
-    const io_result<> waited = co_await with_timeout(on_.times().write_max, room_.wait());
+    io_result<> waited;
+    do {
+        waited = co_await with_timeout(on_.times().write_max, room_.wait());
+    } while (waited.error() == errc::timed_out && is_behind_others());
     if (waited.error() == errc::timed_out) fail(waited.error());
     co_return waited;
 }

@@ -58,6 +58,12 @@ public:
     [[nodiscard]] bool done() const noexcept { return done_; }
     [[nodiscard]] std::uint64_t sent() const noexcept { return sent_; }
 
+    /// Something is left that the peer has room for, and the connection is busy with what stands in front:
+    /// whether the peer takes that is for the connection's limit to say.
+    [[nodiscard]] bool is_behind_others() const noexcept {
+        return !(whole_.empty() && collected_.empty()) && !on_.wire().is_held_by_peer(of_);
+    }
+
 private:
     void rouse() noexcept;
     [[nodiscard]] pulled::state last() noexcept;

@@ -286,6 +286,10 @@ task<> server_connection::await_close(server_exchange& it) {
         if (changed.ok()) continue;
         if (changed.error() != errc::timed_out) break;
         if (now() < until()) continue;  // More has left meanwhile.
+        if (it.out.is_behind_others()) {
+            it.sent_at = now();
+            continue;
+        }
         wire().reset(it, it.out.done() ? error_code::none : error_code::cancel);
         wake();
         break;
