@@ -13,6 +13,7 @@
 #include <cstring>
 #include <string>
 #include <tuple>
+#include <utility>
 
 namespace gyre::websocket {
 
@@ -21,6 +22,8 @@ namespace {
 // What is inflated at once: a peer's few bytes must not hold up a loop.
 constexpr std::size_t inflate_bytes_max = std::size_t{64} << 10;
 constexpr std::size_t inflate_bytes_min = 512;
+// Of the limit for an answer to a ping: the first part, after which it is looked whether bytes move.
+constexpr int looks = 8;
 // What an idle connection keeps for the next message.
 constexpr std::size_t kept_inflated_max = std::size_t{64} << 10;
 
@@ -230,6 +233,7 @@ task<io_result<>> connection::read_more() {
 
 void connection::heard() noexcept {
     asked_ = false;
+    traffic_.reset();
     if (close_sent_) return;  // The deadline is that of the close.
     if (options_.ping_interval <= duration::zero()) return silence_->expires_at(never);
     silence_->expires_after(options_.ping_interval);
@@ -238,11 +242,29 @@ void connection::heard() noexcept {
 task<io_result<>> connection::alarmed() {
     if (failure_) co_return failure_;
     if (!silence_->passed()) co_return io_result<>{};  // A close has moved it since.
-    if (close_sent_ || asked_) co_return fail({errc::timed_out, activity::read});
-    silence_->expires_after(options_.pong_timeout);
+    if (close_sent_ || (asked_ && !waits_on())) co_return fail({errc::timed_out, activity::read});
+    if (asked_) co_return io_result<>{};
+    silence_->expires_after(options_.pong_timeout / looks);
+    const std::uint64_t before = stream_.traffic();
     const io_result<> asked = co_await shielded(ask_peer(), options_.pong_timeout);
+    const bool may_ask_again = asked.error() == errc::timed_out && !torn_ && !failure_;
+    if (may_ask_again && stream_.traffic() != before) {
+        asked_ = false;
+        silence_->expires_after(options_.ping_interval);
+        co_return io_result<>{};
+    }
     if (!asked.ok()) co_return fail(asked.error());
+    if (!asked_) silence_->expires_after(options_.pong_timeout);
     co_return io_result<>{};
+}
+
+// No answer has come yet. It may stand behind much that moves slowly, either way.
+bool connection::waits_on() noexcept {
+    const std::optional<std::uint64_t> before = std::exchange(traffic_, stream_.traffic());
+    if (before == traffic_) return false;
+    const duration first_look = options_.pong_timeout / looks;
+    silence_->expires_after(before ? options_.pong_timeout : options_.pong_timeout - first_look);
+    return true;
 }
 
 }  // namespace gyre::websocket

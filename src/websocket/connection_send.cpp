@@ -5,6 +5,7 @@
 
 #include <gyre/base/check.hpp>
 #include <gyre/coro/this_task.hpp>
+#include <gyre/stream/silence.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/when_any.hpp>
 
@@ -349,13 +350,17 @@ task<io_result<std::size_t>> connection::put_some(any_message_writer& writer, co
     if (aborted_) co_return late;
     loop& on = co_await this_task::loop();
     if (!stalled_) stalled_.emplace(on);
-    stalled_->expires_after(options_.write_timeout);
-    auto ended = co_await when_any(writer.write_some(parts, skipped), stalled_->wait());
-    io_result<std::size_t> written = std::get<0>(ended.results);
-    if (written.error() == errc::canceled && std::get<1>(ended.results).ok()) {
-        written.set_error(late);
-    }
-    co_return written;
+    silence_watch silence{options_.write_timeout};
+    do {
+        const time_point begun = on.read_clock();
+        stalled_->expires_at(deadline_after(begun, silence.patience()));
+        auto ended = co_await when_any(writer.write_some(parts, skipped), stalled_->wait());
+        const io_result<std::size_t> written = std::get<0>(ended.results);
+        const bool waited = written.error() == errc::canceled && std::get<1>(ended.results).ok();
+        if (!waited) co_return written;
+        silence.count(on.read_clock() - begun, false, stream_);
+    } while (!aborted_ && !silence.over());
+    co_return late;
 }
 
 // A frame of which some has gone cannot be taken back; one of which nothing has was never begun.

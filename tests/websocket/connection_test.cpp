@@ -16,6 +16,7 @@
 #include <websocket/bytes.hpp>
 #include <websocket/ends.hpp>
 
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -430,6 +431,40 @@ TEST_CASE("websocket in a world: a close is bounded, whatever the peer does") {
         co_await when_all(send(), close());
         CHECK_FALSE(closed.ok());
         CHECK(world.now() - began <= 10s);
+    });
+}
+
+TEST_CASE(
+    "websocket in a world: a peer that reads slowly what stands before a ping is not silent") {
+    in_a_world([](test::world&) -> task<> {
+        constexpr std::size_t size = 200'000;
+        one_end end{role::client, {}, {}, 2 * size};  // All of it is written at once.
+        const std::string text(size, 'x');
+        std::size_t taken = 0;
+        error ended;
+        const auto receives = [&]() -> task<> {
+            const io_result<message> got = co_await end.ours.receive();
+            ended = got.error();
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            const io_result<> sent = co_await end.ours.send_text(text);
+            CHECK(sent.ok());
+            group.spawn(receives());
+            std::array<std::byte, 1000> space;
+            while (taken <= size && !ended) {
+                const io_result<std::size_t> got = co_await end.peer.read_some(space);
+                taken += got.value();
+                static_cast<void>(co_await sleep_for(1s));
+            }
+            const bytes pong_and_close{std::byte{0x8a}, std::byte{0}, std::byte{0x88},
+                                       std::byte{0}};
+            static_cast<void>(co_await write_all(end.peer, const_buffer{pong_and_close}));
+        };
+
+        co_await with_group(body);
+
+        CHECK(taken > size);
+        CHECK(ended == errc::eof);
     });
 }
 

@@ -49,7 +49,9 @@ struct connection_options {
     duration pong_timeout =
         std::chrono::seconds{20};  ///< Silence after that which ends the connection.
     duration write_timeout = std::chrono::seconds{30};  ///< A write without any progress.
-    duration close_timeout = std::chrono::seconds{5};   ///< All of a close, each way.
+    // Each byte that moves counts for these two, also of a TLS record that is not whole yet, and those that
+    // the peer takes of what was written before.
+    duration close_timeout = std::chrono::seconds{5};  ///< All of a close, each way.
 
     std::size_t read_bytes_first =
         4096;  ///< Memory for what comes, in a connection that is idle; 256 or more.
@@ -227,6 +229,7 @@ private:
     [[nodiscard]] task<io_result<>> alarmed();
     [[nodiscard]] std::size_t take_early(mutable_buffer into) noexcept;
     void heard() noexcept;
+    [[nodiscard]] bool waits_on() noexcept;
     error fail(error why) noexcept;
 
     // Closing: connection.cpp.
@@ -274,7 +277,8 @@ private:
     bool delivered_ =
         false;  // What is kept was told to the program, and is dropped at the next receive.
     bool receiving_ = false;
-    bool asked_ = false;  // A ping of ours, and nothing was heard since.
+    bool asked_ = false;                    // A ping of ours, and nothing was heard since.
+    std::optional<std::uint64_t> traffic_;  // Of the stream, at the last look after that.
 
     // Both belong to the loop of the first receive or send.
     std::optional<deadline> silence_;  // Of a receive: when to ask, or to give up.
