@@ -18,14 +18,20 @@ io_result<descriptor> descriptor::duplicate(io_context& on, int number) noexcept
     return adopt(on, op.result);
 }
 
-io_result<descriptor> standard_input(io_context& on) noexcept {
-    return descriptor::duplicate(on, 0);
+namespace {
+
+io_result<descriptor> standard_stream(io_context& on, int number) noexcept {
+    duplicate_operation op{number};
+    op.terminal_anew = true;
+    op.result = on.host().perform_now(op);
+    if (const error failed = error_of(op)) return failed;
+    return descriptor::adopt(on, op.result);
 }
-io_result<descriptor> standard_output(io_context& on) noexcept {
-    return descriptor::duplicate(on, 1);
-}
-io_result<descriptor> standard_error(io_context& on) noexcept {
-    return descriptor::duplicate(on, 2);
-}
+
+}  // namespace
+
+io_result<descriptor> standard_input(io_context& on) noexcept { return standard_stream(on, 0); }
+io_result<descriptor> standard_output(io_context& on) noexcept { return standard_stream(on, 1); }
+io_result<descriptor> standard_error(io_context& on) noexcept { return standard_stream(on, 2); }
 
 }  // namespace gyre

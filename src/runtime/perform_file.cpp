@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -20,12 +21,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
+#include <limits>
 #include <span>
+#include <string_view>
 
 namespace gyre {
 namespace {
@@ -79,6 +84,23 @@ int write_silently(descriptor_slot& to, const iovec* parts, int count, std::int6
     return result;
 }
 
+// What does not block takes what it has room for. Another process may change that, so it is asked each time.
+bool blocks(const descriptor_slot& it) noexcept {
+    const int flags = ::fcntl(it.number, F_GETFL);
+    return flags < 0 || (flags & O_NONBLOCK) == 0;
+}
+
+terminal_side terminal_side_of(int number) noexcept {
+    unsigned index = 0;
+    if (::isatty(number) != 1) return terminal_side::none;
+    return ::ioctl(number, TIOCGPTN, &index) == 0 ? terminal_side::emulator
+                                                  : terminal_side::program;
+}
+
+iovec first_of(const iovec* parts, int count) noexcept {
+    return *std::find_if(parts, parts + count - 1, [](const iovec& it) { return it.iov_len > 0; });
+}
+
 // O_NONBLOCK is a property of what is open, and of a terminal or a pipe that may be shared with other
 // processes, which would be surprised, or may clear it. So each call is asked not to wait, or made when poll
 // says that it need not.
@@ -92,10 +114,29 @@ int read_parts(descriptor_slot& from, const iovec* parts, int count, std::int64_
         from.waits_anyway = true;
     }
     if (const int ready = ready_now(from, POLLIN); ready < 0) return ready;
-    return outcome(::readv(from.number, parts, count));
+    int there = 0;
+    if (from.terminal != terminal_side::program || !blocks(from) ||
+        ::ioctl(from.number, FIONREAD, &there) < 0)
+        return outcome(::readv(from.number, parts, count));
+    // With a pause between bytes to wait for (VTIME of termios(3)), it is kept for as many as are asked for.
+    iovec first = first_of(parts, count);
+    first.iov_len = std::clamp<std::size_t>(static_cast<std::size_t>(there), 1, first.iov_len);
+    return outcome(::readv(from.number, &first, 1));
 }
 
-// A pipe that is ready has room for PIPE_BUF bytes (pipe(7)); of what has more to write, that is a part.
+// What is ready has room for so much of `part`: a pipe, a FIFO for PIPE_BUF bytes (pipe(7)), a terminal
+// for 256. But what a terminal makes of a line's end or a tab is written by itself, and may be the last that
+// it has room for. Others are devices, which keep no write waiting as a rule.
+std::size_t sure_part(const descriptor_slot& to, const iovec& part) noexcept {
+    if (to.terminal == terminal_side::none) return std::min<std::size_t>(part.iov_len, PIPE_BUF);
+    constexpr std::size_t room = 256;
+    constexpr std::string_view changed = "\n\r\t";
+    const std::string_view text{static_cast<const char*>(part.iov_base),
+                                std::min(part.iov_len, room)};
+    if (to.terminal == terminal_side::emulator) return text.size();
+    return std::clamp<std::size_t>(text.find_first_of(changed), 1, text.size());
+}
+
 int write_parts(descriptor_slot& to, const iovec* parts, int count, std::int64_t offset,
                 bool durable) noexcept {
     if (!to.stored && offset != current_position) return -ESPIPE;
@@ -106,10 +147,10 @@ int write_parts(descriptor_slot& to, const iovec* parts, int count, std::int64_t
         if (result != -EOPNOTSUPP) return result;
         to.waits_anyway = true;
     }
+    if (!blocks(to)) return write_silently(to, parts, count, current_position, 0);
     if (const int ready = ready_now(to, POLLOUT); ready < 0) return ready;
-    iovec first =
-        *std::find_if(parts, parts + count - 1, [](const iovec& it) { return it.iov_len > 0; });
-    first.iov_len = std::min<std::size_t>(first.iov_len, PIPE_BUF);
+    iovec first = first_of(parts, count);
+    first.iov_len = sure_part(to, first);
     return write_silently(to, &first, 1, current_position, 0);
 }
 
@@ -139,10 +180,32 @@ int learn_kind(descriptor_slot& it) noexcept {
     struct stat found{};
     if (::fstat(it.number, &found) < 0) return -errno;
     it.stored = S_ISREG(found.st_mode) || S_ISBLK(found.st_mode) || S_ISDIR(found.st_mode);
+    if (S_ISCHR(found.st_mode)) it.terminal = terminal_side_of(it.number);
     it.uncached = it.stored && (::fcntl(it.number, F_GETFL) & O_DIRECT) != 0;
     rlimit sizes{};
     it.limited = ::getrlimit(RLIMIT_FSIZE, &sizes) == 0 && sizes.rlim_cur != RLIM_INFINITY;
     return 0;
+}
+
+// A terminal is open for many processes, which all see whether it blocks. Opened by its name it is this one's
+// alone. The side of a terminal emulator has no such name: the same device would open another terminal.
+int open_terminal_anew(int number) noexcept {
+    const int flags = ::fcntl(number, F_GETFL);
+    if (flags < 0 || terminal_side_of(number) != terminal_side::program) return -1;
+    constexpr std::string_view names = "/proc/self/fd/";
+    std::array<char, names.size() + std::numeric_limits<int>::digits10 + 2> path{};
+    std::to_chars(std::ranges::copy(names, path.begin()).out, path.end(), number);
+    return ::open(path.data(), (flags & O_ACCMODE) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+int duplicate(const duplicate_operation& op) noexcept {
+    if (op.through_exec && ::fcntl(op.number, F_GETFD) != 0) return -EBADF;
+    const int anew = op.terminal_anew ? open_terminal_anew(op.number) : -1;
+    if (anew >= op.least) return anew;
+    // Else as it is, if the terminal is another user's: its writes are short then.
+    const int same = outcome(::fcntl(anew >= 0 ? anew : op.number, F_DUPFD_CLOEXEC, op.least));
+    if (anew >= 0) ::close(anew);
+    return same;
 }
 
 int synchronize(const extent_operation& op) noexcept {
@@ -178,11 +241,7 @@ int list_directory(const path_operation& op) noexcept {
 int perform_once(operation& op) noexcept {
     switch (op.code) {
         case opcode::make_pipe: return make_pipe(static_cast<make_pipe_operation&>(op));
-        case opcode::duplicate: {
-            const auto& it = static_cast<const duplicate_operation&>(op);
-            if (it.through_exec && ::fcntl(it.number, F_GETFD) != 0) return -EBADF;
-            return outcome(::fcntl(it.number, F_DUPFD_CLOEXEC, it.least));
-        }
+        case opcode::duplicate: return duplicate(static_cast<const duplicate_operation&>(op));
         case opcode::learn_kind: return learn_kind(*static_cast<learn_kind_operation&>(op).target);
         case opcode::open_watch: return outcome(::inotify_init1(IN_CLOEXEC));
         case opcode::add_watch: {

@@ -416,6 +416,10 @@ const std::vector<conformance_row> on_the_kernel{
          CHECK(dropped.value() == 8);
          const auto nothing = co_await null.read_some(space);
          CHECK(nothing.error() == errc::eof);
+
+         descriptor full = descriptor::adopt(io, ::open("/dev/full", O_WRONLY | O_CLOEXEC));
+         const auto refused = co_await write_all(full, const_buffer{space});
+         CHECK(refused.error() == errc::no_space_on_device);
      }},
     {"eventfd and inotify speak in records",
      [](io_context& io) -> task<> {

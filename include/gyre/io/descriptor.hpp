@@ -25,6 +25,11 @@ namespace gyre {
 /// as a terminal's is, and either will do here. What cannot be waited for (a file, /dev/null) is always
 /// ready; a file's reads and writes are carried out by io_uring or by a worker of the loop, at its position
 /// and in the order in which the one before has ended.
+///
+/// Neither a write nor a read holds up the loop, whether or not the other end goes on, unless another process
+/// is quicker. Where something blocks and cannot be asked for a single try, a write takes as much at once as
+/// there is room for when it is ready: of a terminal a part of a line, at most 256 bytes, of a FIFO 4,096. A
+/// device that has room for less when it is ready would hold up the loop.
 class descriptor : public basic_descriptor {
 public:
     using message_writer = claimed_writer<descriptor>;
@@ -105,8 +110,9 @@ protected:
 };
 
 /// The program's standard input, output or error, opened once more: closing this leaves the program's own
-/// one open. Outside of coroutines too. Errors: as `descriptor::duplicate`, so if the program was started
-/// without one.
+/// one open. A terminal is opened by its name, where its permissions allow that: this one does not block, and
+/// the program's own one, which other processes share, is left as it was. Outside of coroutines too.
+/// Errors: as `descriptor::duplicate`, so if the program was started without one.
 [[nodiscard]] io_result<descriptor> standard_input(io_context& on) noexcept;
 [[nodiscard]] io_result<descriptor> standard_output(io_context& on) noexcept;
 [[nodiscard]] io_result<descriptor> standard_error(io_context& on) noexcept;

@@ -17,6 +17,9 @@
 
 namespace gyre {
 
+/// Which side of a terminal a descriptor is, where it is one.
+enum class terminal_side : std::uint8_t { none, program, emulator };
+
 /// What a descriptor number remembers between operations. Lives in the host's table at a stable
 /// address, so sockets may move. Used by the loop it belongs to, in whose list it is.
 struct descriptor_slot : list_link<> {
@@ -46,6 +49,7 @@ struct descriptor_slot : list_link<> {
     bool uncached = false;      ///< Of a file: its transfers go past the page cache (O_DIRECT).
     bool limited = false;       ///< Of a file: it was opened under a limit of sizes (RLIMIT_FSIZE).
     bool waits_anyway = false;  ///< The kernel cannot be asked for a single try (RWF_NOWAIT).
+    terminal_side terminal = terminal_side::none;
     bool uncut = false;  ///< Of AF_UNIX: the last read was told that no descriptors had ended it.
     bool datagrams = false;  ///< Readers take whole messages, and no order among them is promised.
 

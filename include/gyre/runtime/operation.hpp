@@ -350,7 +350,8 @@ struct duplicate_operation : operation {
 
     int number;
     int least;
-    bool through_exec = false;  // Only what an exec has left open; else -EBADF.
+    bool through_exec = false;   // Only what an exec has left open; else -EBADF.
+    bool terminal_anew = false;  // A terminal by its name, not to block, where that is allowed.
 };
 
 /// Binds, fixes the peer of a datagram socket (`set_peer`), or asks for an address (`local_address`,
