@@ -115,6 +115,7 @@ const char* describe(backend_choice choice) noexcept {
 }
 
 host& choose_host() noexcept {
+    system_host::hold_standard_numbers();  // Before the loop opens anything.
     host& machine = system_host::instance();
     loop_decorator* const by = loop_decorator::installed();
     return by != nullptr ? by->decorate(machine) : machine;

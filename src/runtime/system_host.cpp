@@ -22,6 +22,15 @@ system_host& system_host::instance() noexcept {
     return *it;
 }
 
+void system_host::hold_standard_numbers() noexcept {
+    for (int number = STDIN_FILENO; number <= STDERR_FILENO; ++number) {
+        if (::fcntl(number, F_GETFD) >= 0 || errno != EBADF) continue;
+        int made = ::open("/dev/null", O_RDWR);
+        if (made < 0) made = ::open("/", O_PATH);
+        if (made >= 0 && made != number) ::close(made);  // Another thread was quicker.
+    }
+}
+
 int system_host::perform_now(operation& op) noexcept { return perform(op); }
 
 bool system_host::perform_at_hand(operation& op) noexcept { return read_from_cache(op); }

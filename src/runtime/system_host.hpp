@@ -19,6 +19,11 @@ public:
     /// The process's host; created on first use, never destroyed: sockets may be static.
     [[nodiscard]] static system_host& instance() noexcept;
 
+    /// Opens /dev/null under those of the numbers 0, 1 and 2 that are closed, for children too, so that none
+    /// becomes a number of ours that is taken for a standard stream. Where there is no /dev/null, what says
+    /// `errc::bad_descriptor` to reads and writes.
+    static void hold_standard_numbers() noexcept;
+
     [[nodiscard]] int perform_now(operation& op) noexcept override;
     [[nodiscard]] bool perform_at_hand(operation& op) noexcept override;
     [[nodiscard]] time_point now() noexcept override;

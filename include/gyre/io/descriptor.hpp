@@ -112,7 +112,10 @@ protected:
 /// The program's standard input, output or error, opened once more: closing this leaves the program's own
 /// one open. A terminal is opened by its name, where its permissions allow that: this one does not block, and
 /// the program's own one, which other processes share, is left as it was. Outside of coroutines too.
-/// Errors: as `descriptor::duplicate`, so if the program was started without one.
+/// Errors: as `descriptor::duplicate`.
+///
+/// In the place of one that the program was started without, the first loop has opened /dev/null: reads end
+/// with `errc::eof`, and writes are dropped. Without a /dev/null both end with `errc::bad_descriptor`.
 [[nodiscard]] io_result<descriptor> standard_input(io_context& on) noexcept;
 [[nodiscard]] io_result<descriptor> standard_output(io_context& on) noexcept;
 [[nodiscard]] io_result<descriptor> standard_error(io_context& on) noexcept;
