@@ -35,7 +35,7 @@ void program::run_watched(stop_handle target) {
         std::fprintf(stderr, "gyre: %s; a signal will end the process at once\n",
                      signals_status_.message().c_str());
     } else {
-        signals_.exit_on_second();
+        signals_.exit_on_second(options_.signal_gap);
         watcher_ = launch(loop_, watch(std::move(target)), or_terminate{});
     }
     if (dump_signals_status_) {

@@ -19,25 +19,32 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
 #include <cerrno>
+#include <cstdint>
+#include <ctime>
+#include <limits>
 #include <mutex>
 
 namespace gyre {
 namespace {
 
+constexpr std::int64_t without_end = std::numeric_limits<std::int64_t>::max();
+
 struct subscription {
     std::atomic<std::uint64_t> wanted = 0;  // Bit n-1 for signal n.
     std::atomic<std::uint64_t> pending = 0;
     std::atomic<int> event = -1;
-    std::atomic<int> deliveries = 0;
-    std::atomic<bool> exits = false;
-    bool taken = false;  // Under `registry`.
+    std::atomic<std::int64_t> first_delivery = 0;         // When, by `monotonic_time`; 0 before it.
+    std::atomic<std::int64_t> exits_after = without_end;  // Nanoseconds behind the first delivery.
+    bool taken = false;                                   // Under `registry`.
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
-              std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
+              std::atomic<std::int64_t>::is_always_lock_free &&
+              std::atomic<int>::is_always_lock_free);
 
 constexpr int signals_max = 64;
 
@@ -49,15 +56,28 @@ std::array<struct sigaction, signals_max + 1> before{};  // Under `registry`.
 
 std::uint64_t bit_of(int signal) noexcept { return std::uint64_t{1} << (signal - 1); }
 
+// Nanoseconds, by a function that a handler may call.
+std::int64_t monotonic_time() noexcept {
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
+// Whether this delivery comes late enough behind the first one.
+bool ends_process(subscription& it) noexcept {
+    const std::int64_t now = monotonic_time();
+    std::int64_t first = 0;
+    if (it.first_delivery.compare_exchange_strong(first, now, std::memory_order_relaxed))
+        return false;
+    return now - first >= it.exits_after.load(std::memory_order_relaxed);
+}
+
 void on_signal(int signal) {
     const int error_before = errno;
     handlers.fetch_add(1, std::memory_order_seq_cst);
     for (subscription& each : subscriptions) {
         if ((each.wanted.load(std::memory_order_seq_cst) & bit_of(signal)) == 0) continue;
-        if (each.deliveries.fetch_add(1, std::memory_order_relaxed) > 0 &&
-            each.exits.load(std::memory_order_relaxed)) {
-            ::_exit(128 + signal);
-        }
+        if (ends_process(each)) ::_exit(128 + signal);
         each.pending.fetch_or(bit_of(signal), std::memory_order_release);
         const std::uint64_t one = 1;
         static_cast<void>(!::write(each.event.load(std::memory_order_relaxed), &one, sizeof one));
@@ -151,7 +171,7 @@ void begin_anew_in_child() noexcept {
     handlers.store(0, std::memory_order_relaxed);  // They ran on threads that are not there.
     for (subscription& each : subscriptions) {
         each.pending = 0;
-        each.deliveries = 0;
+        each.first_delivery = 0;
         if (each.event < 0 || replace_event(each.event)) continue;
         give_back(each.wanted.exchange(0, std::memory_order_seq_cst));
         each.event = -1;
@@ -187,8 +207,8 @@ io_result<signal_subscription> signal_subscription::open(io_context& on,
 
     subscription& it = subscriptions[slot];
     it.pending = 0;
-    it.deliveries = 0;
-    it.exits = false;
+    it.first_delivery = 0;
+    it.exits_after = without_end;
     it.event = event;
     for (const int signal : signals) {
         if (subscribe(it, signal)) continue;
@@ -208,9 +228,10 @@ signal_subscription::~signal_subscription() {
     it.taken = false;
 }
 
-void signal_subscription::exit_on_second() noexcept {
+void signal_subscription::exit_on_second(duration gap) noexcept {
     if (slot_ < 0) return;
-    subscriptions[static_cast<std::size_t>(slot_)].exits = true;
+    subscriptions[static_cast<std::size_t>(slot_)].exits_after =
+        std::max<std::int64_t>(0, gap.count());
 }
 
 bool signal_subscription::delivery::hears() const noexcept {

@@ -220,7 +220,8 @@ TEST_CASE("a program that ends within the grace does not wait for the rest of it
 TEST_CASE("the second signal ends the process at once, though its coroutine never suspends") {
     for (const int signal : {SIGTERM, SIGINT}) {
         check_programs(
-            [signal](const run_options& options, child_process&) {
+            [signal](run_options options, child_process&) {
+                options.signal_gap = 0s;
                 const auto stuck = [signal]() -> task<> {
                     co_await settle();
                     for (;;) ::raise(signal);
@@ -232,6 +233,47 @@ TEST_CASE("the second signal ends the process at once, though its coroutine neve
                 CHECK_FALSE(says(it, "status"));
             });
     }
+}
+
+TEST_CASE("a signal that is sent to a program and to its group does not cut its drain") {
+    check_programs(
+        [](run_options options, child_process& me) {
+            me.check(options.signal_gap > 0s, "a gap by default");
+            options.signal_gap = 1h;
+            const auto main = []() -> task<int> {
+                ::raise(SIGTERM);
+                ::raise(SIGTERM);
+                co_await settle();
+                ::raise(SIGINT);
+                co_return 3;
+            };
+            return run_until_signal(main(), options);
+        },
+        [](const program_end& it) {
+            CHECK(it.status == 0);
+            CHECK(says(it, "status 3"));
+        });
+}
+
+TEST_CASE("a second signal ends the process once the gap behind the first is over") {
+    check_programs(
+        [](run_options options, child_process& me) {
+            options.signal_gap = 20ms;
+            const auto main = [&]() -> task<int> {
+                ::raise(SIGTERM);
+                const auto over = std::chrono::steady_clock::now() + options.signal_gap;
+                while (std::chrono::steady_clock::now() < over)
+                    static_cast<void>(co_await sleep_for(options.signal_gap));
+                me.say("alive after the gap");
+                ::raise(SIGTERM);
+                co_return 3;
+            };
+            return run_until_signal(main(), options);
+        },
+        [](const program_end& it) {
+            CHECK(it.status == 128 + SIGTERM);
+            CHECK(it.text == "alive after the gap\n");
+        });
 }
 
 TEST_CASE("after a program has ended, signals do what they did before") {

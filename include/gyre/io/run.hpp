@@ -25,6 +25,10 @@ struct run_options {
     /// How long sessions may go on after the first signal before they are stopped.
     duration grace = std::chrono::seconds{5};
 
+    /// How long after the first signal a further one says the same, and does not end the process at once:
+    /// timeout(1) and npm send one to the process and one to its group.
+    duration signal_gap = std::chrono::milliseconds{200};
+
     /// The signal, such as SIGUSR1, at which `run_until_signal` prints which coroutine waits for what
     /// (task_dump.hpp) to standard error, each time. None by default: programs may use any themselves. One
     /// that cannot be waited for is reported there, and changes nothing else.
@@ -46,7 +50,7 @@ public:
     [[nodiscard]] bool can_run() const noexcept;
 
     /// Runs until `target` has ended and nothing is left. SIGINT and SIGTERM drain it, stop it after
-    /// the grace, and on their second arrival end the process at once.
+    /// the grace, and on their second arrival after the gap end the process at once.
     void run_watched(stop_handle target);
 
     /// To be called when the target has ended.
@@ -84,8 +88,8 @@ Result run(task<Result> main, const io_context_options& options = {});
 /// Runs `main` until it ends or a signal ends it.
 ///
 /// The first SIGINT or SIGTERM drains: accepts end, and so do waits marked idle. After `grace` what is
-/// left is stopped. A second signal ends the process at once, with status 128 + signal; some
-/// supervisors, and timeout(1), send two: to the process and to its group.
+/// left is stopped. A second signal ends the process at once, with status 128 + signal, unless it comes
+/// within `signal_gap` of the first: timeout(1) and others send two, to the process and to its group.
 ///
 /// @return The exit status: 0, what `main` yields, or 1 after an error, which is printed. 1 also if the loop
 ///         has no backend: `main` is not begun then.

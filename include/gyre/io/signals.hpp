@@ -5,6 +5,7 @@
 // run.hpp uses one to end a program in two steps; programs that reload on SIGHUP use their own.
 #pragma once
 
+#include <gyre/base/time.hpp>
 #include <gyre/coro/task.hpp>
 #include <gyre/runtime/signal_subscription.hpp>
 #include <gyre/runtime/submit.hpp>
@@ -43,7 +44,10 @@ public:
 
     /// From the second delivery on the process ends at once, with status 128 + signal, even if its
     /// loop is stuck.
-    void exit_on_second() noexcept { subscription_.exit_on_second(); }
+    ///
+    /// @param  gap  What comes sooner after the first delivery does not end it: such as a signal that was
+    ///              sent to the process and to its group.
+    void exit_on_second(duration gap = {}) noexcept { subscription_.exit_on_second(gap); }
 
 private:
     [[nodiscard]] static task<io_result<int>> wait_for(signal_subscription::delivery from);

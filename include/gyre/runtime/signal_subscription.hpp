@@ -7,6 +7,7 @@
 #pragma once
 
 #include <gyre/base/result.hpp>
+#include <gyre/base/time.hpp>
 #include <gyre/runtime/handle.hpp>
 
 #include <cstdint>
@@ -37,9 +38,9 @@ public:
     [[nodiscard]] static io_result<signal_subscription> open(io_context& on,
                                                              std::initializer_list<int> signals);
 
-    /// From the second delivery on the process ends inside the handler, with status 128 + signal,
-    /// whatever the loop is doing. Nothing happens if this is not open.
-    void exit_on_second() noexcept;
+    /// From the second delivery on, that comes `gap` or later behind the first, the process ends inside the
+    /// handler, with status 128 + signal, whatever the loop is doing. Nothing happens if this is not open.
+    void exit_on_second(duration gap) noexcept;
 
     /// What waits for signals has, which the subscription may go without.
     struct delivery {
