@@ -68,13 +68,13 @@ void shared_waiter::go_on_there(work& item) noexcept {
 }
 
 // Under one hold of the lock: between two, one that was not told yet might be stopped, though what it
-// waited for has come, or be the last and destroy the owner. So sleepers are kept on the stack, 16 in each
-// call.
+// waited for has come.
 void shared_waiters::wake_all(std::unique_lock<spin_lock>& hold, error outcome) noexcept {
-    wake_list woken;
-    while (!queue_.empty() && !woken.full()) wake_one(woken, outcome);
-    if (queue_.empty()) return hold.unlock();
-    wake_all(hold, outcome);
+    hand_over_each(hold, [this, outcome](wake_list& woken) {
+        if (queue_.empty()) return false;
+        wake_one(woken, outcome);
+        return true;
+    });
 }
 
 }  // namespace gyre

@@ -82,14 +82,15 @@ public:
             if (given.chain->stopping()) return go_on(handle, given, errc::canceled);
             error outcome;
             {
-                wake_list woken;
                 std::unique_lock hold{from_.lock_};
-                count = from_.take_some(into, woken, hold);
-                if (count == 0 && !from_.closed_) {
+                if (!from_.empty()) {
+                    count = from_.take_some(into, hold);
+                } else if (from_.closed_) {
+                    outcome = errc::closed;
+                } else {
                     wait_in(from_.receivers_, handle, given);
                     return true;
                 }
-                if (count == 0) outcome = errc::closed;
             }
             return go_on(handle, given, outcome);
         }
@@ -135,9 +136,8 @@ public:
             if (this->outcome()) return this->outcome();
             if (count_ > 0 || into_.empty()) return count_;
             into_[0] = std::move(this->value_);
-            wake_list woken;
             std::unique_lock hold{this->from_.lock_};
-            return 1 + this->from_.take_some(into_.subspan(1), woken, hold);
+            return 1 + this->from_.take_some(into_.subspan(1), hold);
         }
 
     private:
@@ -232,7 +232,7 @@ public:
     [[nodiscard]] std::size_t capacity() const noexcept { return values_.size(); }
 
 private:
-    static constexpr std::size_t moved_at_once_max = 64;  // Then others may have the lock.
+    static constexpr std::size_t moved_at_once_max = 64;
 
     [[nodiscard]] std::size_t wrapped(std::size_t index) const noexcept {
         return index < values_.size() ? index : index - values_.size();
@@ -242,6 +242,8 @@ private:
         values_[wrapped(first_ + count_)] = std::move(value);
         ++count_;
     }
+
+    [[nodiscard]] bool empty() const noexcept { return count_ == 0 && senders_.empty(); }
 
     // Moves `value` to a receiver or into the queue, if that can be done at once.
     bool offer(Value& value, wake_list& woken) noexcept {
@@ -273,12 +275,20 @@ private:
         return true;
     }
 
-    std::size_t take_some(std::span<received> into, wake_list& woken,
-                          std::unique_lock<spin_lock>& hold) noexcept {
+    // Lets go of the lock. Others may have it between two pieces, but not once a sender was handed over to:
+    // the last one may destroy this.
+    std::size_t take_some(std::span<received> into, std::unique_lock<spin_lock>& hold) noexcept {
         std::size_t count = 0;
-        while (count < into.size() && take(into[count], woken)) {
-            if (++count % moved_at_once_max == 0 || woken.full()) woken.wake(hold);
-        }
+        bool handed_over = false;
+        hand_over_each(hold, [&](wake_list& woken) {
+            handed_over = handed_over || !senders_.empty();
+            if (count == into.size() || !take(into[count], woken)) return false;
+            if (++count % moved_at_once_max == 0 && !handed_over) {
+                hold.unlock();
+                hold.lock();
+            }
+            return true;
+        });
         return count;
     }
 

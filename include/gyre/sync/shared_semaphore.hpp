@@ -113,22 +113,18 @@ private:
         return true;
     }
 
-    [[nodiscard]] bool front_can_go() noexcept {
-        return !waiting_.empty() && static_cast<permit_waiter&>(waiting_.front()).count_ <= free_;
-    }
-
     // The last of those that it wakes may destroy this.
     void serve(std::size_t returned = 0) noexcept {
-        for (bool more = true; more; returned = 0) {
-            wake_list woken;
-            const std::lock_guard hold{lock_};
-            free_ += returned;
-            while (!woken.full() && front_can_go()) {
-                free_ -= static_cast<permit_waiter&>(waiting_.front()).count_;
-                waiting_.wake_one(woken);
-            }
-            more = front_can_go();
-        }
+        std::unique_lock hold{lock_};
+        free_ += returned;
+        hand_over_each(hold, [this](wake_list& woken) {
+            if (waiting_.empty()) return false;
+            const std::size_t wanted = static_cast<permit_waiter&>(waiting_.front()).count_;
+            if (wanted > free_) return false;
+            free_ -= wanted;
+            waiting_.wake_one(woken);
+            return true;
+        });
     }
 
     std::size_t free_;

@@ -48,19 +48,28 @@ public:
         count_ = 0;
     }
 
-    /// With the lock in `hold`, which is let go of meanwhile. What it protects may have changed afterwards.
-    void wake(std::unique_lock<spin_lock>& hold) noexcept {
-        hold.unlock();
-        wake();
-        hold.lock();
-    }
-
 private:
     static constexpr std::size_t sleepers_max = 16;
 
     std::size_t count_ = 0;
     std::array<sleeper*, sleepers_max> sleepers_;  // Set up to `count_`.
 };
+
+/// Calls `hand_over(wake_list&)` until it returns false, all under the one lock in `hold`; then unlocks it and
+/// wakes who sleeps. Each call ends one wait at most.
+///
+/// Afterwards the owner of the lock may be gone: the last one that was handed to may destroy it. So a call
+/// that ends several waits does all else that it has to do before this returns.
+///
+/// Sleepers are kept on the stack, 16 in each call of itself: it is as deep as threads sleep.
+template <class HandOver>
+void hand_over_each(std::unique_lock<spin_lock>& hold, const HandOver& hand_over) noexcept {
+    wake_list woken;
+    while (!woken.full()) {
+        if (!hand_over(woken)) return hold.unlock();
+    }
+    hand_over_each(hold, hand_over);
+}
 
 /// One coroutine, or blocked thread, in such a queue; awaiters derive from it, and call `abandon` in their
 /// destructors: other threads may use what they hold until then.
@@ -149,8 +158,7 @@ public:
         woken.add(queue_.front().end(outcome));
     }
 
-    /// Ends every wait, lets go of the lock, and wakes who sleeps. Afterwards the owner may be gone: the last
-    /// of these may destroy it.
+    /// Ends every wait: see hand_over_each.
     void wake_all(std::unique_lock<spin_lock>& hold, error outcome = {}) noexcept;
 
 private:
