@@ -22,8 +22,10 @@ namespace gyre {
 template <class Value>
 struct oneshot_state {
     static_assert(std::is_nothrow_move_constructible_v<Value>,
-                  "a value moves under a lock: send a std::unique_ptr to what may throw");
+                  "a value is handed from one thread to another, neither of which could catch what "
+                  "its move throws: send a std::unique_ptr to it");
 
+    // The sender's until `no_sender`, then the receiver's: it moves and ends without the lock.
     std::optional<Value> value;
     bool no_sender = false;
     bool no_receiver = false;
@@ -64,13 +66,9 @@ public:
     io_result<returned> send(Value value) noexcept {
         const std::shared_ptr<oneshot_state<Value>> state = std::move(state_);
         if (state == nullptr) return {errc::closed, returned{std::move(value)}};
-        wake_list woken;
-        const std::lock_guard hold{state->lock};
-        state->no_sender = true;
-        if (state->no_receiver) return {errc::closed, returned{std::move(value)}};
         state->value.emplace(std::move(value));
-        if (!state->waiting.empty()) state->waiting.wake_one(woken);
-        return returned{};
+        if (hand_over(*state)) return returned{};
+        return {errc::closed, returned{std::move(*state->value)}};
     }
 
     /// Whether a value would be of use; at once out of date, but once false false for ever.
@@ -81,6 +79,16 @@ public:
     }
 
 private:
+    // False if the receiver is gone.
+    static bool hand_over(oneshot_state<Value>& to) noexcept {
+        wake_list woken;
+        const std::lock_guard hold{to.lock};
+        to.no_sender = true;
+        if (to.no_receiver) return false;
+        if (!to.waiting.empty()) to.waiting.wake_one(woken);
+        return true;
+    }
+
     std::shared_ptr<oneshot_state<Value>> state_;
 };
 
@@ -110,11 +118,9 @@ public:
 
         [[nodiscard]] bool await_suspend(std::coroutine_handle<> handle,
                                          const environment* given) noexcept {
-            return wait_unless(from_.waiting, handle, *given, [this](wake_list&) {
-                return from_.value.has_value() || from_.no_sender;
-            });
+            return wait_unless(from_.waiting, handle, *given,
+                               [this](wake_list&) { return from_.no_sender; });
         }
-        // No sender is left that could touch the value, unless there is an error.
         io_result<received> await_resume() noexcept {
             if (outcome()) return outcome();
             if (!from_.value.has_value()) return errc::broken_promise;
@@ -148,7 +154,10 @@ public:
     /// The value if it is there.
     [[nodiscard]] std::optional<Value> try_receive() noexcept {
         if (state_ == nullptr) return std::nullopt;
-        const std::lock_guard hold{state_->lock};
+        {
+            const std::lock_guard hold{state_->lock};
+            if (!state_->no_sender) return std::nullopt;
+        }
         return std::exchange(state_->value, std::nullopt);
     }
 

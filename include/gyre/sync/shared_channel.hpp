@@ -10,6 +10,7 @@
 #include <gyre/sync/blocked_thread.hpp>
 #include <gyre/sync/shared_waiters.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <mutex>
 #include <optional>
@@ -23,7 +24,8 @@ namespace gyre {
 /// A bounded queue of `Value`s, which move. Any number of senders and receivers on any threads; first come,
 /// first served. Must outlive its waiters, and all calls but those that are on their way out.
 ///
-/// Values move under a lock: their move must be cheap, and not use the channel.
+/// Values move under a lock: a move, and the end of what was moved from, must be cheap, and not use the
+/// channel. What a value holds never ends there.
 ///
 /// Threads:  everything here is for any thread.
 template <class Value>
@@ -76,15 +78,16 @@ public:
         receiver(receiver&&) noexcept = default;
         ~receiver() = default;
 
-        [[nodiscard]] bool take_or_wait(std::span<received> into, std::size_t& count,
-                                        std::coroutine_handle<> handle,
-                                        const environment& given) noexcept {
+        /// `await_suspend`. `take(hold)` is called if there is something to take, and lets go of the lock.
+        template <class Take>
+        [[nodiscard]] bool take_or_wait(std::coroutine_handle<> handle, const environment& given,
+                                        const Take& take) noexcept {
             if (given.chain->stopping()) return go_on(handle, given, errc::canceled);
             error outcome;
             {
                 std::unique_lock hold{from_.lock_};
                 if (!from_.empty()) {
-                    count = from_.take_some(into, hold);
+                    take(hold);
                 } else if (from_.closed_) {
                     outcome = errc::closed;
                 } else {
@@ -109,8 +112,9 @@ public:
 
         [[nodiscard]] bool await_suspend(std::coroutine_handle<> handle,
                                          const environment* given) noexcept {
-            std::size_t count = 0;
-            return this->take_or_wait({&this->value_, 1}, count, handle, *given);
+            return this->take_or_wait(handle, *given, [this](std::unique_lock<spin_lock>& hold) {
+                this->from_.take_some({&this->value_, 1}, hold);
+            });
         }
         io_result<received> await_resume() noexcept {
             if (this->outcome()) return this->outcome();
@@ -128,7 +132,15 @@ public:
         [[nodiscard]] bool await_suspend(std::coroutine_handle<> handle,
                                          const environment* given) noexcept {
             if (into_.empty()) return this->go_on(handle, *given);
-            return this->take_or_wait(into_, count_, handle, *given);
+            if (given->chain->stopping()) return this->go_on(handle, *given, errc::canceled);
+            const std::span<received> room = this->from_.make_room(into_);
+            return this->take_or_wait(handle, *given, [&](std::unique_lock<spin_lock>& hold) {
+                if (!room.empty()) {
+                    count_ = this->from_.take_some(room, hold);
+                } else {  // It has come since: as if it had been waited for.
+                    this->from_.take_some({&this->value_, 1}, hold);
+                }
+            });
         }
 
         // What it has waited for is one value; more may be there by now.
@@ -136,8 +148,9 @@ public:
             if (this->outcome()) return this->outcome();
             if (count_ > 0 || into_.empty()) return count_;
             into_[0] = std::move(this->value_);
+            const std::span<received> room = this->from_.make_room(into_.subspan(1));
             std::unique_lock hold{this->from_.lock_};
-            return 1 + this->from_.take_some(into_.subspan(1), hold);
+            return 1 + this->from_.take_some(room, hold);
         }
 
     private:
@@ -185,7 +198,8 @@ public:
 
     /// Takes the oldest values, as many as there are, waiting for one if need be.
     ///
-    /// @param  into  Borrowed until it has been awaited. Empty completes at once.
+    /// @param  into  Borrowed until it has been awaited. Empty completes at once. What was in the places that
+    ///               are filled ends before, on the caller's executor; others may be left in their null state.
     /// @return How many there are now in `into`, from its beginning; at least one unless the error is set.
     ///
     /// Errors:        `errc::closed` once it is closed and empty.
@@ -204,9 +218,11 @@ public:
     /// Takes the oldest value if there is one.
     [[nodiscard]] std::optional<Value> try_receive() noexcept {
         received taken{};
-        wake_list woken;
-        const std::lock_guard hold{lock_};
-        if (!take(taken, woken)) return std::nullopt;
+        {
+            wake_list woken;
+            const std::lock_guard hold{lock_};
+            if (!take(taken, woken)) return std::nullopt;
+        }
         return std::optional<Value>{std::move(taken)};
     }
 
@@ -238,8 +254,19 @@ private:
         return index < values_.size() ? index : index - values_.size();
     }
 
+    // Moves a value to a place in its null state, so that nothing ends there, and nothing of it stays where it
+    // was, although it may be of a type that copies where others move.
+    template <class From>
+    static void hand(From& value, received& to) noexcept {
+        if constexpr (std::is_same_v<From, received> && !std::is_trivially_copyable_v<From>) {
+            to = std::exchange(value, std::move(to));
+        } else {
+            to = std::move(value);
+        }
+    }
+
     void push(Value& value) noexcept {
-        values_[wrapped(first_ + count_)] = std::move(value);
+        hand(value, values_[wrapped(first_ + count_)]);
         ++count_;
     }
 
@@ -248,7 +275,7 @@ private:
     // Moves `value` to a receiver or into the queue, if that can be done at once.
     bool offer(Value& value, wake_list& woken) noexcept {
         if (!receivers_.empty()) {
-            static_cast<receiver&>(receivers_.front()).value_ = std::move(value);
+            hand(value, static_cast<receiver&>(receivers_.front()).value_);
             receivers_.wake_one(woken);
             return true;
         }
@@ -261,11 +288,11 @@ private:
     bool take(received& into, wake_list& woken) noexcept {
         if (count_ == 0) {
             if (senders_.empty()) return false;
-            into = std::move(static_cast<send_awaiter&>(senders_.front()).value_);
+            hand(static_cast<send_awaiter&>(senders_.front()).value_, into);
             senders_.wake_one(woken);
             return true;
         }
-        into = std::move(values_[first_]);
+        hand(values_[first_], into);
         first_ = wrapped(first_ + 1);
         --count_;
         if (!senders_.empty()) {
@@ -273,6 +300,18 @@ private:
             senders_.wake_one(woken);
         }
         return true;
+    }
+
+    // The places that can be filled now, in their null state: what was in them ends without the lock.
+    std::span<received> make_room(std::span<received> into) noexcept {
+        if constexpr (!std::is_trivially_destructible_v<received>) {
+            {
+                const std::lock_guard hold{lock_};
+                into = into.first(std::min(into.size(), count_ + senders_.size()));
+            }
+            for (received& each : into) each = received{};
+        }
+        return into;
     }
 
     // Lets go of the lock. Others may have it between two pieces, but not once a sender was handed over to:
@@ -292,7 +331,8 @@ private:
         return count;
     }
 
-    std::vector<received> values_;  // A ring of `count_` values from `first_` on.
+    std::vector<received>
+        values_;  // A ring of `count_` values from `first_` on; null states beside.
     std::size_t first_ = 0;
     std::size_t count_ = 0;
     bool closed_ = false;

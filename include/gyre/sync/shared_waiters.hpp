@@ -150,6 +150,9 @@ public:
 
     [[nodiscard]] bool empty() const noexcept { return queue_.empty(); }
 
+    /// How many there are. Linear.
+    [[nodiscard]] std::size_t size() const noexcept { return queue_.size(); }
+
     /// The one that has waited longest. @pre  not empty.
     [[nodiscard]] shared_waiter& front() noexcept { return queue_.front(); }
 
