@@ -3,13 +3,19 @@
 // Waiting and waking between loops: see include/gyre/sync/shared_waiters.hpp.
 #include <gyre/sync/shared_waiters.hpp>
 
+#include <utility>
+
 namespace gyre {
 
 // Once it is not in the queue the executor has it, and keeps it, since this is its own loop's thread.
 shared_waiter::wait_state shared_waiter::abandon() noexcept {
-    if (!away_) return wait_state::none;
-    away_ = false;
-    const bool was_waiting = leave_queue();
+    const bool was_away = std::exchange(away_, false);
+    const bool was_waiting = was_away && leave_queue();
+    if (will_look_) {
+        const std::lock_guard hold{queue_->lock_};
+        look();
+    }
+    if (!was_away) return wait_state::none;
     if (!was_waiting) env_->executor.retract(*this);
     env_->chain->leave();
     return was_waiting || outcome_ ? wait_state::waiting : wait_state::woken;
@@ -23,6 +29,20 @@ bool shared_waiter::leave_queue() noexcept {
     unlink();
     withdraw();
     return true;
+}
+
+void shared_waiter::will_look() noexcept {
+    will_look_ = true;
+    ++queue_->to_look_;
+}
+
+void shared_waiter::will_look(shared_waiters& queue) noexcept {
+    queue_ = &queue;
+    will_look();
+}
+
+void shared_waiter::look() noexcept {
+    if (std::exchange(will_look_, false)) --queue_->to_look_;
 }
 
 // A thread that blocks has no loop, and no turn to share.
@@ -57,6 +77,7 @@ void shared_waiter::request(stop_level level) noexcept {
 sleeper* shared_waiter::end(error outcome) noexcept {
     outcome_ = outcome;
     unlink();
+    if (then_ == once_woken::looks && !outcome) will_look();
     return env_->executor.enqueue(*this);
 }
 

@@ -7,6 +7,7 @@
 // test's: in the middle of the call that wakes it, or only when it is told.
 #pragma once
 
+#include <gyre/base/check.hpp>
 #include <gyre/coro/awaitable.hpp>
 #include <gyre/coro/resume.hpp>
 
@@ -32,6 +33,9 @@ public:
         item_ = &item;
         return this;
     }
+    void retract(work&) noexcept { item_ = nullptr; }
+    // An executor has a loop, but what waits here never asks for it.
+    [[nodiscard]] gyre::loop& home() noexcept { fail_check("home", "a place has no loop"); }
     [[nodiscard]] const environment& env() const noexcept { return env_; }
     [[nodiscard]] stop_chain& chain() noexcept { return chain_; }
 

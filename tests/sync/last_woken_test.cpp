@@ -12,6 +12,7 @@
 #include <gyre/sync/latch.hpp>
 #include <gyre/sync/notify.hpp>
 #include <gyre/sync/once.hpp>
+#include <gyre/sync/oneshot.hpp>
 #include <gyre/sync/shared_channel.hpp>
 #include <gyre/sync/shared_mutex.hpp>
 #include <gyre/sync/sleep.hpp>
@@ -19,8 +20,11 @@
 #include <support/pools.hpp>
 #include <support/waiting_places.hpp>
 
+#include <base/ending.hpp>
+
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <cstddef>
 #include <list>
 #include <memory>
@@ -238,4 +242,100 @@ TEST_CASE("the last caller destroys what was done once while they waited for it"
         CHECK(shared == nullptr);
         CHECK(times == 1);
     }
+}
+
+namespace {
+
+/// A wait that is over but has not gone on, whose owner `destroy` destroys meanwhile.
+template <class Awaiter, class Wake, class Destroy>
+ending ending_of_early_end(Awaiter it, const Wake& wake, const Destroy& destroy) {
+    return ending_of([&] {
+        const auto ended = [](auto) {};
+        wait_in_place<place_by_hand, Awaiter, decltype(ended)> waiting{std::move(it), ended};
+        REQUIRE(waiting.begin());
+        wake();
+        destroy();
+        waiting.place().run();
+    });
+}
+
+constexpr const char* outlives = "what is waited for outlives the coroutines and threads that wait";
+
+}  // namespace
+
+TEST_CASE("a watch that goes before a waiter has looked at the new value is a failed check") {
+    std::optional<watch<int>> of{1};
+
+    const ending how =
+        ending_of_early_end(of->changed(1), [&] { of->set(2); }, [&] { of.reset(); });
+
+    CHECK(how.signal == SIGABRT);
+    CHECK(how.said_that(outlives));
+}
+
+TEST_CASE("a broadcast that goes before a receiver has looked at the value is a failed check") {
+    std::optional<broadcast<int>> from{4U};
+    broadcast<int>::receiver receiver = from->subscribe();
+
+    const ending how =
+        ending_of_early_end(receiver.receive(), [&] { from->send(2); }, [&] { from.reset(); });
+
+    CHECK(how.signal == SIGABRT);
+    CHECK(how.said_that(outlives));
+}
+
+TEST_CASE("a shared channel that goes before a receiver of many has looked is a failed check") {
+    std::optional<shared_channel<int>> from{4U};
+    std::array<int, 4> into{};
+    int value = 1;
+
+    const ending how = ending_of_early_end(
+        from->receive_many(into), [&] { CHECK(from->try_send(value)); }, [&] { from.reset(); });
+
+    CHECK(how.signal == SIGABRT);
+    CHECK(how.said_that(outlives));
+}
+
+TEST_CASE("a receiver of a oneshot that is closed before its wait has gone on is a failed check") {
+    oneshot<int> ends = make_oneshot<int>();
+
+    const ending how = ending_of_early_end(
+        ends.receiver.receive(), [&] { static_cast<void>(ends.sender.send(7)); },
+        [&] { ends.receiver.close(); });
+
+    CHECK(how.signal == SIGABRT);
+    CHECK(how.said_that("a receiver is not closed while it is waited for"));
+}
+
+TEST_CASE("waits that were to look and are destroyed instead are not waited for") {
+    oneshot<int> ends = make_oneshot<int>();
+    watch<int> of{1};
+    {
+        const auto received = [](io_result<int>) {};
+        const auto seen = [](io_result<watch<int>::snapshot>) {};
+        wait_in_place<place_by_hand, oneshot_receiver<int>::receive_awaiter, decltype(received)>
+            receiving{ends.receiver.receive(), received};
+        wait_in_place<place_by_hand, watch<int>::changed_awaiter, decltype(seen)> looking{
+            of.changed(1), seen};
+        REQUIRE(receiving.begin());
+        REQUIRE(looking.begin());
+        CHECK(ends.sender.send(7).ok());
+        of.set(2);
+    }
+
+    CHECK(ends.receiver.try_receive() == 7);
+    ends.receiver.close();
+    CHECK(*of.get().value == 2);
+}
+
+TEST_CASE("a check that fails in a latch calls its hook without the lock") {
+    static latch counter{1};
+    const ending how = ending_of([] {
+        set_check_hook(
+            [](const check_failure&) noexcept { static_cast<void>(counter.try_wait()); });
+        counter.count_down(2);
+    });
+
+    CHECK(how.signal == SIGABRT);
+    CHECK(how.said_that("a latch counts down to zero, and no further"));
 }

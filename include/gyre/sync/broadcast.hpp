@@ -46,7 +46,8 @@ public:
     public:
         class [[nodiscard]] receive_awaiter final : public shared_waiter {
         public:
-            explicit receive_awaiter(receiver& by) noexcept : shared_waiter{"broadcast"}, by_{by} {}
+            explicit receive_awaiter(receiver& by) noexcept
+                : shared_waiter{"broadcast", once_woken::looks}, by_{by} {}
             receive_awaiter(receive_awaiter&&) noexcept = default;
             ~receive_awaiter() { abandon(); }
 
@@ -62,10 +63,13 @@ public:
             }
             io_result<Value, std::uint64_t> await_resume() noexcept {
                 if (outcome()) return outcome();
-                const std::lock_guard hold{by_.from_->lock_};
-                expects(by_.from_->end_ != by_.next_,
-                        "a receiver of a broadcast waits for one thing at a time: copy it");
-                return by_.take();
+                {
+                    const std::lock_guard hold{by_.from_->lock_};
+                    look();
+                    if (by_.from_->end_ != by_.next_) return by_.take();
+                }
+                fail_check("receive",
+                           "a receiver of a broadcast waits for one thing at a time: copy it");
             }
 
         private:

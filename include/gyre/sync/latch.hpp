@@ -41,7 +41,9 @@ public:
     /// It has happened `count` times more. @pre  that many are left.
     void count_down(std::size_t count = 1) noexcept {
         std::unique_lock hold{lock_};
-        expects(count <= left_, "a latch counts down to zero, and no further");
+        const bool counts = count <= left_;
+        if (!counts) hold.unlock();  // A check_hook may be the program's.
+        expects(counts, "a latch counts down to zero, and no further");
         left_ -= count;
         if (left_ == 0) waiting_.wake_all(hold);
     }

@@ -112,7 +112,7 @@ public:
     class [[nodiscard]] receive_awaiter final : public shared_waiter {
     public:
         explicit receive_awaiter(oneshot_state<Value>& from) noexcept
-            : shared_waiter{"oneshot"}, from_{from} {}
+            : shared_waiter{"oneshot", once_woken::looks}, from_{from} {}
         receive_awaiter(receive_awaiter&&) noexcept = default;
         ~receive_awaiter() { abandon(); }
 
@@ -123,6 +123,10 @@ public:
         }
         io_result<received> await_resume() noexcept {
             if (outcome()) return outcome();
+            {
+                const std::lock_guard hold{from_.lock};
+                look();
+            }
             if (!from_.value.has_value()) return errc::broken_promise;
             return received{*std::exchange(from_.value, std::nullopt)};
         }
@@ -164,15 +168,18 @@ public:
     /// The value is no longer wanted; a send is refused from now on. Nothing may wait.
     void close() noexcept {
         if (state_ == nullptr) return;
-        {
-            const std::lock_guard hold{state_->lock};
-            expects(state_->waiting.empty(), "a receiver is not closed while it is waited for");
-            state_->no_receiver = true;
-        }
+        expects(let_go(*state_), "a receiver is not closed while it is waited for");
         state_.reset();
     }
 
 private:
+    // False if it is waited for.
+    static bool let_go(oneshot_state<Value>& from) noexcept {
+        const std::lock_guard hold{from.lock};
+        from.no_receiver = true;
+        return from.waiting.idle();
+    }
+
     std::shared_ptr<oneshot_state<Value>> state_;
 };
 

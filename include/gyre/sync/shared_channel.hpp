@@ -73,8 +73,8 @@ public:
     /// One that waits for a value, which is then moved to it.
     class receiver : public shared_waiter {
     protected:
-        explicit receiver(shared_channel& from) noexcept
-            : shared_waiter{"shared channel receive"}, from_{from} {}
+        explicit receiver(shared_channel& from, once_woken then = once_woken::has_all) noexcept
+            : shared_waiter{"shared channel receive", then}, from_{from} {}
         receiver(receiver&&) noexcept = default;
         ~receiver() = default;
 
@@ -125,7 +125,7 @@ public:
     class [[nodiscard]] receive_many_awaiter final : public receiver {
     public:
         receive_many_awaiter(shared_channel& from, std::span<received> into) noexcept
-            : receiver{from}, into_{into} {}
+            : receiver{from, shared_waiter::once_woken::looks}, into_{into} {}
         receive_many_awaiter(receive_many_awaiter&&) noexcept = default;
         ~receive_many_awaiter() { this->abandon(); }
 
@@ -138,6 +138,7 @@ public:
                 if (!room.empty()) {
                     count_ = this->from_.take_some(room, hold);
                 } else {  // It has come since: as if it had been waited for.
+                    this->will_look(this->from_.receivers_);
                     this->from_.take_some({&this->value_, 1}, hold);
                 }
             });
@@ -150,6 +151,7 @@ public:
             into_[0] = std::move(this->value_);
             const std::span<received> room = this->from_.make_room(into_.subspan(1));
             std::unique_lock hold{this->from_.lock_};
+            this->look();
             return 1 + this->from_.take_some(room, hold);
         }
 

@@ -81,9 +81,16 @@ public:
     [[nodiscard]] bool await_ready() const noexcept { return false; }
 
 protected:
+    /// What `await_resume` needs, unless there is an error.
+    enum class once_woken : std::uint8_t {
+        has_all,  ///< Nothing of the owner, which may be gone.
+        looks     ///< The owner, which is to outlive it: `look` comes first.
+    };
+
     /// @param  name  For people: "shared channel receive"; static storage.
-    explicit shared_waiter(const char* name) noexcept : work{&go_on_there}, name_{name} {}
-    shared_waiter(shared_waiter&& other) noexcept : shared_waiter{other.name_} {}
+    explicit shared_waiter(const char* name, once_woken then = once_woken::has_all) noexcept
+        : work{&go_on_there}, name_{name}, then_{then} {}
+    shared_waiter(shared_waiter&& other) noexcept : shared_waiter{other.name_, other.then_} {}
     ~shared_waiter() { expects(!away_, "an awaiter abandons its wait before what it holds goes"); }
 
     /// How far a wait had come when its frame was destroyed.
@@ -112,6 +119,12 @@ protected:
     [[nodiscard]] bool wait_unless(shared_waiters& queue, std::coroutine_handle<> handle,
                                    const environment& given, const Attempt& attempt) noexcept;
 
+    /// Nothing to wait for, but to look at before it has gone on. With the lock of `queue` held.
+    void will_look(shared_waiters& queue) noexcept;
+
+    /// In `await_resume` of those that look, with the lock held.
+    void look() noexcept;
+
     [[nodiscard]] error outcome() const noexcept { return outcome_; }
 
 private:
@@ -121,6 +134,7 @@ private:
     virtual void withdraw() noexcept {}
 
     [[nodiscard]] bool leave_queue() noexcept;
+    void will_look() noexcept;
 
     [[nodiscard]] sleeper* end(error outcome) noexcept;
     static void go_on_there(work& item) noexcept;
@@ -130,7 +144,9 @@ private:
     std::coroutine_handle<> handle_;
     const environment* env_ = nullptr;
     error outcome_;
-    bool away_ = false;  // Suspended, so in the queue or with the executor. Its own thread's.
+    once_woken then_;
+    bool will_look_ = false;  // Counted in `queue_`. Under the lock.
+    bool away_ = false;       // Suspended, so in the queue or with the executor. Its own thread's.
 };
 
 /// The queue. First come, first served. Its owner must outlive its waiters.
@@ -141,7 +157,7 @@ public:
     shared_waiters(const shared_waiters&) = delete;
     shared_waiters& operator=(const shared_waiters&) = delete;
     ~shared_waiters() {
-        expects(queue_.empty(),
+        expects(idle(),
                 "what is waited for outlives the coroutines and threads that wait for it: declare "
                 "it before their loops, or stop and await them first");
     }
@@ -149,6 +165,9 @@ public:
     // All with the lock held.
 
     [[nodiscard]] bool empty() const noexcept { return queue_.empty(); }
+
+    /// Whether none waits, and none that was woken is yet to look at the owner.
+    [[nodiscard]] bool idle() const noexcept { return queue_.empty() && to_look_ == 0; }
 
     /// How many there are. Linear.
     [[nodiscard]] std::size_t size() const noexcept { return queue_.size(); }
@@ -169,6 +188,7 @@ private:
 
     spin_lock& lock_;
     list<shared_waiter, shared_waiters> queue_;
+    std::size_t to_look_ = 0;
 };
 
 // Implementation
@@ -187,6 +207,7 @@ bool shared_waiter::wait_unless(shared_waiters& queue, std::coroutine_handle<> h
             return true;
         }
         if constexpr (!std::same_as<decltype(result), const bool>) outcome = *result;
+        if (then_ == once_woken::looks && !outcome) will_look(queue);
     }
     return go_on(handle, given, outcome);
 }

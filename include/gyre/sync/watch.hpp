@@ -38,7 +38,7 @@ public:
     class [[nodiscard]] changed_awaiter final : public shared_waiter {
     public:
         changed_awaiter(watch& of, std::uint64_t seen) noexcept
-            : shared_waiter{"watch"}, of_{of}, seen_{seen} {}
+            : shared_waiter{"watch", once_woken::looks}, of_{of}, seen_{seen} {}
         changed_awaiter(changed_awaiter&&) noexcept = default;
         ~changed_awaiter() { abandon(); }
 
@@ -51,9 +51,11 @@ public:
                                    return std::nullopt;
                                });
         }
-        io_result<snapshot> await_resume() const noexcept {
+        io_result<snapshot> await_resume() noexcept {
             if (outcome()) return outcome();
-            return of_.get();
+            const std::lock_guard hold{of_.lock_};
+            look();
+            return of_.latest_;
         }
 
     private:
