@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Exceptions of users on their way between loops. Not built without exceptions.
+// Exceptions of users on their way between loops and threads. Not built without exceptions.
+#include <gyre/runtime/call.hpp>
 #include <gyre/runtime/remote_task.hpp>
 #include <gyre/runtime/sharded.hpp>
 #include <gyre/sync/sleep.hpp>
+#include <support/disposable.hpp>
 #include <support/harness.hpp>
+#include <support/waiting_places.hpp>
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 
@@ -65,5 +70,40 @@ TEST_CASE("if a part cannot be made, those that exist are destroyed and the reas
         }
         CHECK(reason == "no second part");
         CHECK(alive == 0);
+    });
+}
+
+namespace {
+
+disposable call_in_frame(std::function<void()> function) {
+    static_cast<void>(co_await blocking(std::move(function)));
+    FAIL_CHECK("resumed after its end");
+}
+
+}  // namespace
+
+TEST_CASE("a frame that is destroyed before it goes on drops what its call has thrown") {
+    with_every_backend([](io_context_options options) {
+        options.worker_threads_max = 1;
+        io_context io{options};
+        place_by_hand place;
+        stop_chain chain;
+        const environment surroundings{place, &io, &chain};
+        const auto thrown = std::make_shared<int>(1);
+        const disposable caller = call_in_frame([&thrown] { throw std::shared_ptr{thrown}; });
+        caller.frame.promise().env = &surroundings;
+        gyre::resume(caller.frame);
+        const auto call_after_it = []() -> task<> {
+            const auto do_nothing = [] {};
+            CHECK((co_await blocking(do_nothing)).ok());
+        };
+        launch(io, call_after_it(), or_terminate{});
+        io.run_for(patience);
+        CHECK(thrown.use_count() == 2);
+
+        caller.frame.destroy();
+
+        CHECK(thrown.use_count() == 1);
+        CHECK(chain.pending() == nullptr);
     });
 }

@@ -7,6 +7,7 @@
 // its loop, reaped if its frame is destroyed.
 #pragma once
 
+#include <gyre/base/exception.hpp>
 #include <gyre/base/result.hpp>
 #include <gyre/coro/awaitable.hpp>
 #include <gyre/coro/resumption.hpp>
@@ -71,7 +72,7 @@ private:
 /// `Finish` has two functions. `prepare(operation, io_context)` is called when everything has
 /// reached its final address, and returns 0 or the -errno to end with at once. `finish(operation)` is
 /// called exactly once, also when the operation was abandoned, so that a result which owns something
-/// is disposed of.
+/// is disposed of; what it throws then is dropped.
 template <class Operation, class Finish>
 class [[nodiscard]] submission final : private Operation, public pending_operation {
 public:
@@ -99,7 +100,9 @@ public:
         if (progress_ == progress::idle || progress_ == progress::taken) return;
         if (progress_ == progress::pending) abandon();
         if (progress_ == progress::posted) this->env->executor.retract(*this);
-        static_cast<void>(finish_(static_cast<Operation&>(*this)));
+        exception_slot unheard;  // No coroutine is left that could catch it.
+        run_catching(unheard,
+                     [this] { static_cast<void>(finish_(static_cast<Operation&>(*this))); });
     }
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
