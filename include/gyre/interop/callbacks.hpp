@@ -76,18 +76,18 @@ public:
         post_resumption();
     }
 
-    /// The waiting frame is being destroyed. Gives up its share, or leaves that to the resumption, which
-    /// has reached the executor by the time this returns.
+    /// The waiting frame is being destroyed, on its loop's thread. Gives up its share, and takes back its
+    /// resumption: the executor, a strand perhaps, may be gone before it would run.
     void forget_waiter() noexcept {
         env_.chain->leave();
         if (claim()) {
             context_of(env_).posted_as_expected(expected_);
-            drop();
-            return;
+        } else {
+            // A call from elsewhere is in its middle: it moves its values, and posts.
+            wait_briefly([this] { return posted_.load(std::memory_order_acquire); });
+            env_.executor.retract(*this);
         }
-        // A call from elsewhere is in its middle: it moves its values, and posts.
-        wait_briefly([this] { return posted_.load(std::memory_order_acquire); });
-        waiter_ = nullptr;
+        drop();
     }
 
     void callback_copied() noexcept { callbacks_.fetch_add(1, std::memory_order_relaxed); }
@@ -136,7 +136,6 @@ private:
 
     static void go_on(work& item) noexcept {
         auto& self = static_cast<callback_block&>(item);
-        if (self.waiter_ == nullptr) return self.drop();
         self.env_.chain->leave();
         gyre::resume(self.waiter_);
     }
@@ -148,7 +147,7 @@ private:
     std::atomic<bool> posted_ = false;  // The executor has this.
     expected_post expected_;
     // Of the waiting coroutine, copied: its frame may be destroyed while a call comes. The chain lives
-    // as long as there is a `waiter_`.
+    // as long as that frame.
     environment env_;
     std::coroutine_handle<> waiter_;
 };
