@@ -6,14 +6,12 @@
 // that nothing follows. Values are handed over directly to a waiting receiver.
 #pragma once
 
-#include <gyre/base/check.hpp>
+#include <gyre/sync/value_ring.hpp>
 #include <gyre/sync/waiters.hpp>
 
 #include <cstddef>
 #include <optional>
-#include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace gyre {
 
@@ -23,8 +21,7 @@ template <class Value>
 class channel {
 public:
     /// What `receive` yields: values, in a `std::optional` if they have no null state of their own.
-    using received =
-        std::conditional_t<std::is_default_constructible_v<Value>, Value, std::optional<Value>>;
+    using received = typename value_ring<Value>::place;
 
     /// @param  capacity  How many values it holds; 0 makes every send wait for its receive.
     explicit channel(std::size_t capacity) : values_(capacity) {}
@@ -107,44 +104,39 @@ public:
     }
 
     [[nodiscard]] bool closed() const noexcept { return closed_; }
-    [[nodiscard]] std::size_t size() const noexcept { return count_; }
-    [[nodiscard]] std::size_t capacity() const noexcept { return values_.size(); }
+    [[nodiscard]] std::size_t size() const noexcept { return values_.size(); }
+    [[nodiscard]] std::size_t capacity() const noexcept { return values_.capacity(); }
 
 private:
     // Moves `value` to a receiver or into the queue, if that can be done at once.
     bool offer(Value& value) noexcept {
         if (!receivers_.empty()) {
-            static_cast<receive_awaiter&>(receivers_.front()).value_ = std::move(value);
+            values_.hand(value, static_cast<receive_awaiter&>(receivers_.front()).value_);
             receivers_.wake_one();
             return true;
         }
-        if (count_ == values_.size()) return false;
-        values_[(first_ + count_++) % values_.size()] = std::move(value);
+        if (values_.full()) return false;
+        values_.push(value);
         return true;
     }
 
     // Moves the oldest value out, and the longest waiting sender's in, if there is one.
     bool take(received& into) noexcept {
-        if (count_ == 0) {
+        if (values_.empty()) {
             if (senders_.empty()) return false;
-            into = std::move(static_cast<send_awaiter&>(senders_.front()).value_);
+            values_.hand(static_cast<send_awaiter&>(senders_.front()).value_, into);
             senders_.wake_one();
             return true;
         }
-        into = std::move(values_[first_]);
-        first_ = (first_ + 1) % values_.size();
-        --count_;
+        values_.pop(into);
         if (!senders_.empty()) {
-            values_[(first_ + count_++) % values_.size()] =
-                std::move(static_cast<send_awaiter&>(senders_.front()).value_);
+            values_.push(static_cast<send_awaiter&>(senders_.front()).value_);
             senders_.wake_one();
         }
         return true;
     }
 
-    std::vector<received> values_;  // A ring of `count_` values from `first_` on.
-    std::size_t first_ = 0;
-    std::size_t count_ = 0;
+    value_ring<Value> values_;
     waiters senders_;    // Invariant: empty unless the ring is full.
     waiters receivers_;  // Invariant: empty unless the ring and `senders_` are.
     bool closed_ = false;

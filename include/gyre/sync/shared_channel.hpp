@@ -9,6 +9,7 @@
 
 #include <gyre/sync/blocked_thread.hpp>
 #include <gyre/sync/shared_waiters.hpp>
+#include <gyre/sync/value_ring.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -17,7 +18,6 @@
 #include <span>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace gyre {
 
@@ -36,8 +36,7 @@ class shared_channel {
 
 public:
     /// What `receive` yields: values, in a `std::optional` if they have no null state of their own.
-    using received =
-        std::conditional_t<std::is_default_constructible_v<Value>, Value, std::optional<Value>>;
+    using received = typename value_ring<Value>::place;
 
     /// @param  capacity  How many values it holds; 0 makes every send wait for its receive.
     explicit shared_channel(std::size_t capacity) : values_(capacity) {}
@@ -201,7 +200,8 @@ public:
     /// Takes the oldest values, as many as there are, waiting for one if need be.
     ///
     /// @param  into  Borrowed until it has been awaited. Empty completes at once. What was in the places that
-    ///               are filled ends before, on the caller's executor; others may be left in their null state.
+    ///               are filled ends before, on the caller's executor; others may be left in their null
+    ///               state.
     /// @return How many there are now in `into`, from its beginning; at least one unless the error is set.
     ///
     /// Errors:        `errc::closed` once it is closed and empty.
@@ -245,60 +245,38 @@ public:
     /// How many values it holds; at once out of date.
     [[nodiscard]] std::size_t size() const noexcept {
         const std::lock_guard hold{lock_};
-        return count_;
+        return values_.size();
     }
-    [[nodiscard]] std::size_t capacity() const noexcept { return values_.size(); }
+    [[nodiscard]] std::size_t capacity() const noexcept { return values_.capacity(); }
 
 private:
     static constexpr std::size_t moved_at_once_max = 64;
 
-    [[nodiscard]] std::size_t wrapped(std::size_t index) const noexcept {
-        return index < values_.size() ? index : index - values_.size();
-    }
-
-    // Moves a value to a place in its null state, so that nothing ends there, and nothing of it stays where it
-    // was, although it may be of a type that copies where others move.
-    template <class From>
-    static void hand(From& value, received& to) noexcept {
-        if constexpr (std::is_same_v<From, received> && !std::is_trivially_copyable_v<From>) {
-            to = std::exchange(value, std::move(to));
-        } else {
-            to = std::move(value);
-        }
-    }
-
-    void push(Value& value) noexcept {
-        hand(value, values_[wrapped(first_ + count_)]);
-        ++count_;
-    }
-
-    [[nodiscard]] bool empty() const noexcept { return count_ == 0 && senders_.empty(); }
+    [[nodiscard]] bool empty() const noexcept { return values_.empty() && senders_.empty(); }
 
     // Moves `value` to a receiver or into the queue, if that can be done at once.
     bool offer(Value& value, wake_list& woken) noexcept {
         if (!receivers_.empty()) {
-            hand(value, static_cast<receiver&>(receivers_.front()).value_);
+            values_.hand(value, static_cast<receiver&>(receivers_.front()).value_);
             receivers_.wake_one(woken);
             return true;
         }
-        if (count_ == values_.size()) return false;
-        push(value);
+        if (values_.full()) return false;
+        values_.push(value);
         return true;
     }
 
     // Moves the oldest value out, and the longest waiting sender's in, if there is one.
     bool take(received& into, wake_list& woken) noexcept {
-        if (count_ == 0) {
+        if (values_.empty()) {
             if (senders_.empty()) return false;
-            hand(static_cast<send_awaiter&>(senders_.front()).value_, into);
+            values_.hand(static_cast<send_awaiter&>(senders_.front()).value_, into);
             senders_.wake_one(woken);
             return true;
         }
-        hand(values_[first_], into);
-        first_ = wrapped(first_ + 1);
-        --count_;
+        values_.pop(into);
         if (!senders_.empty()) {
-            push(static_cast<send_awaiter&>(senders_.front()).value_);
+            values_.push(static_cast<send_awaiter&>(senders_.front()).value_);
             senders_.wake_one(woken);
         }
         return true;
@@ -309,7 +287,7 @@ private:
         if constexpr (!std::is_trivially_destructible_v<received>) {
             {
                 const std::lock_guard hold{lock_};
-                into = into.first(std::min(into.size(), count_ + senders_.size()));
+                into = into.first(std::min(into.size(), values_.size() + senders_.size()));
             }
             for (received& each : into) each = received{};
         }
@@ -333,10 +311,7 @@ private:
         return count;
     }
 
-    std::vector<received>
-        values_;  // A ring of `count_` values from `first_` on; null states beside.
-    std::size_t first_ = 0;
-    std::size_t count_ = 0;
+    value_ring<Value> values_;
     bool closed_ = false;
     shared_waiters senders_{lock_};    // Invariant: empty unless the ring is full.
     shared_waiters receivers_{lock_};  // Invariant: empty unless the ring and `senders_` are.

@@ -55,8 +55,8 @@ private:
     std::array<sleeper*, sleepers_max> sleepers_;  // Set up to `count_`.
 };
 
-/// Calls `hand_over(wake_list&)` until it returns false, all under the one lock in `hold`; then unlocks it and
-/// wakes who sleeps. Each call ends one wait at most.
+/// Calls `hand_over(wake_list&)` until it returns false, all under the one lock in `hold`; then unlocks it
+/// and wakes who sleeps. Each call ends one wait at most.
 ///
 /// Afterwards the owner of the lock may be gone: the last one that was handed to may destroy it. So a call
 /// that ends several waits does all else that it has to do before this returns.

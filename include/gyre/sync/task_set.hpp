@@ -9,13 +9,13 @@
 
 #include <gyre/base/check.hpp>
 #include <gyre/sync/task_group.hpp>
+#include <gyre/sync/value_ring.hpp>
 #include <gyre/sync/waiters.hpp>
 
 #include <cstddef>
 #include <optional>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace gyre {
 
@@ -35,8 +35,7 @@ class task_set {
 public:
     using value = std::conditional_t<std::is_void_v<Result>, nothing, Result>;
     /// What `next` yields: values, in a `std::optional` if they have no null state of their own.
-    using received =
-        std::conditional_t<std::is_default_constructible_v<value>, value, std::optional<value>>;
+    using received = typename value_ring<value>::place;
 
     /// @param  group  Borrowed; children are spawned into it, and count against its bound as well.
     /// @param  max    How many there may be: children that run, and results not taken yet. The
@@ -118,7 +117,7 @@ public:
     /// No child runs, and no result waits.
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
     /// There are as many of both as there may be: a result must be taken before the next `spawn`.
-    [[nodiscard]] bool full() const noexcept { return size_ == results_.size(); }
+    [[nodiscard]] bool full() const noexcept { return size_ == results_.capacity(); }
 
 private:
     // In the record of a child: it takes its place in the set once that stands still.
@@ -149,22 +148,16 @@ private:
     };
 
     void keep(value result) {
-        if (receivers_.empty()) {
-            results_[(first_ + ready_) % results_.size()] = std::move(result);
-            ++ready_;
-            return;
-        }
-        static_cast<next_awaiter&>(receivers_.front()).value_ = std::move(result);
+        if (receivers_.empty()) return results_.push(result);
+        results_.hand(result, static_cast<next_awaiter&>(receivers_.front()).value_);
         --size_;
         receivers_.wake_one();
     }
 
-    [[nodiscard]] bool take(received& into) noexcept {
-        if (ready_ == 0) return false;
-        into = std::move(results_[first_]);
-        first_ = (first_ + 1) % results_.size();
-        --ready_;
+    [[nodiscard]] bool take(received& into) {
+        if (results_.empty()) return false;
         --size_;
+        results_.pop(into);
         return true;
     }
 
@@ -173,12 +166,10 @@ private:
     }
 
     task_group& group_;
-    std::vector<received> results_;  // A ring of `ready_` results from `first_` on.
-    std::size_t first_ = 0;
-    std::size_t ready_ = 0;
-    std::size_t size_ = 0;  // Invariant: the members of `running_`, and `ready_`.
+    value_ring<value> results_;
+    std::size_t size_ = 0;  // Invariant: the members of `running_`, and `results_`.
     list<member, task_set> running_;
-    waiters receivers_;  // Invariant: empty unless `ready_` is 0 and `running_` is not empty.
+    waiters receivers_;  // Invariant: empty unless `results_` is and `running_` is not.
 };
 
 }  // namespace gyre
