@@ -4,6 +4,7 @@
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/generator.hpp>
 #include <gyre/sync/sleep.hpp>
+#include <gyre/sync/stop_token.hpp>
 #include <gyre/sync/strand.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/task_set.hpp>
@@ -13,8 +14,12 @@
 
 #include <support/waiting_laws.hpp>
 
+#include <coroutine>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
+#include <utility>
+#include <vector>
 
 using namespace gyre;
 using namespace gyre::testing;
@@ -48,6 +53,28 @@ task<unmovable_once_made> make_unmovable() {
     co_return unmovable_once_made{true};
 }
 
+/// Moves so often, and not once more.
+struct moves_so_often {
+    moves_so_often() = default;
+    explicit moves_so_often(int moves) noexcept : left{moves} {}
+    moves_so_often(moves_so_often&& other) noexcept(false) : left{other.left - 1} {
+        if (left < 0) throw std::runtime_error{"stays"};
+    }
+    moves_so_often& operator=(moves_so_often&& other) noexcept(false) {
+        if (other.left <= 0) throw std::runtime_error{"stays"};
+        left = other.left - 1;
+        return *this;
+    }
+
+    int left = 1000;
+};
+
+task<moves_so_often> make_movable(int moves) {
+    co_await yield();
+    moves_so_often made{moves};
+    co_return std::move(made);
+}
+
 task<> throw_at_once(const char* what) {
     throw std::runtime_error{what};
     co_return;
@@ -74,6 +101,17 @@ task<std::string> caught_from(task<Result> it) {
         caught = failure.what();
     }
     co_return caught;
+}
+
+/// `wait(moves)` is a task that passes such a value on. Whichever move throws, the exception comes out of it.
+template <class Wait>
+task<> check_each_move(Wait wait) {
+    std::string caught = "stays";
+    int moves = 0;
+    for (; caught == "stays" && moves < 100; ++moves) caught = co_await caught_from(wait(moves));
+    CHECK(caught.empty());
+    CHECK(moves > 1);
+    CHECK(moves < 100);
 }
 
 }  // namespace
@@ -341,5 +379,119 @@ TEST_CASE("a result that cannot be moved into its set stops the group, and is no
 
         CHECK(caught == "stays");
         CHECK(left == 0);
+    });
+}
+
+TEST_CASE("the move of a result that throws comes out of the race") {
+    on_every_backend([](io_context&) -> task<> {
+        const auto race = [](int moves) -> task<> {
+            static_cast<void>(co_await when_any(make_movable(moves), make_movable(moves)));
+        };
+        const auto race_of_many = [](int moves) -> task<> {
+            std::vector<task<moves_so_often>> each;
+            each.push_back(make_movable(moves));
+            static_cast<void>(co_await when_any(std::move(each)));
+        };
+
+        co_await check_each_move(race);
+        co_await check_each_move(race_of_many);
+    });
+}
+
+TEST_CASE("the move of a result that throws comes out where all results are awaited") {
+    on_every_backend([](io_context&) -> task<> {
+        const auto both = [](int moves) -> task<> {
+            static_cast<void>(co_await when_all(make_movable(moves), make_movable(moves)));
+        };
+
+        co_await check_each_move(both);
+    });
+}
+
+TEST_CASE("the move of a result that throws comes out of the set, or stops its group") {
+    on_every_backend([](io_context&) -> task<> {
+        for (const bool waits : {true, false}) {
+            const auto collect = [waits](int moves) -> task<> {
+                const auto body = [=](task_group& group) -> task<> {
+                    task_set<moves_so_often> set{group, 1};
+                    set.spawn(make_movable(moves));
+                    if (!waits) co_await settle();
+                    static_cast<void>(co_await set.next());
+                    CHECK(set.empty());
+                };
+                co_await with_group(body);
+            };
+            const auto look = [](int moves) -> task<> {
+                const auto body = [=](task_group& group) -> task<> {
+                    task_set<moves_so_often> set{group, 1};
+                    set.spawn(make_movable(moves));
+                    co_await settle();
+                    static_cast<void>(set.try_next());
+                    CHECK(set.empty());
+                };
+                co_await with_group(body);
+            };
+
+            co_await check_each_move(collect);
+            co_await check_each_move(look);
+        }
+    });
+}
+
+TEST_CASE("the move of a child's result that throws comes out where its handle is moved") {
+    on_every_backend([](io_context&) -> task<> {
+        const auto move_handle = [](int moves) -> task<> {
+            const auto body = [=](task_group& group) -> task<> {
+                child<moves_so_often> first = group.spawn_child(make_movable(moves));
+                static_cast<void>(co_await first.wait());
+                child<moves_so_often> second{std::move(first)};
+                static_cast<void>(second.take());
+            };
+            co_await with_group(body);
+        };
+
+        co_await check_each_move(move_handle);
+    });
+}
+
+namespace {
+
+/// Yields at once, unless a move refuses.
+struct moving_wait {
+    explicit moving_wait(int moves) noexcept : counted{moves} {}
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    [[nodiscard]] bool await_suspend(std::coroutine_handle<>, const environment*) noexcept {
+        return false;
+    }
+    io_result<> await_resume() noexcept { return {}; }
+
+    moves_so_often counted;
+};
+
+}  // namespace
+
+TEST_CASE("the move of an awaitable that throws comes out of the call that combines it") {
+    on_every_backend([](io_context&) -> task<> {
+        const auto all = [](int moves) -> task<> {
+            static_cast<void>(co_await when_all(moving_wait{moves}, moving_wait{moves}));
+        };
+        const auto any = [](int moves) -> task<> {
+            static_cast<void>(co_await when_any(moving_wait{moves}, moving_wait{moves}));
+        };
+        const auto limited_wait = [](int moves) -> task<> {
+            auto waits = with_timeout(very_long, with_timeout(very_long, moving_wait{moves}));
+            static_cast<void>(co_await std::move(waits));
+        };
+        const auto bridged_wait = [](int moves) -> task<> {
+            auto waits = with_stop_token(std::stop_token{},
+                                         with_stop_token(std::stop_token{}, moving_wait{moves}));
+            static_cast<void>(co_await std::move(waits));
+        };
+
+        co_await check_each_move(all);
+        co_await check_each_move(any);
+        co_await check_each_move(limited_wait);
+        co_await check_each_move(bridged_wait);
     });
 }

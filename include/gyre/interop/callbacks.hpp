@@ -180,6 +180,11 @@ public:
 /// Cost:     11 to 28 ns for wait, call and resumption on the loop's own thread.
 template <class... Values>
 class callback {
+    static_assert((std::is_nothrow_move_constructible_v<Values> && ...) &&
+                      (std::is_nothrow_move_assignable_v<Values> && ...),
+                  "a value is handed from a callback to a coroutine, neither of which could catch "
+                  "what its move throws: pass a std::unique_ptr to it");
+
 public:
     callback(const callback& other) noexcept : block_{other.block_} {
         if (block_ != nullptr) block_->callback_copied();
@@ -243,9 +248,9 @@ struct no_cancel {};
 template <class Start, class Cancel, class... Values>
 class [[nodiscard]] callback_awaiter final : public stop_target {
 public:
-    callback_awaiter(Start start, Cancel cancel) noexcept
+    callback_awaiter(Start start, Cancel cancel) noexcept(moves_well)
         : start_{std::move(start)}, cancel_{std::move(cancel)} {}
-    callback_awaiter(callback_awaiter&& other) noexcept
+    callback_awaiter(callback_awaiter&& other) noexcept(moves_well)
         : start_{std::move(other.start_)}, cancel_{std::move(other.cancel_)} {}
     ~callback_awaiter() {
         if (block_ == nullptr) return;
@@ -300,6 +305,9 @@ public:
     }
 
 private:
+    static constexpr bool moves_well =
+        std::is_nothrow_move_constructible_v<Start> && std::is_nothrow_move_constructible_v<Cancel>;
+
     void begin(bool stopped_before) noexcept {
         callback<Values...> done{*block_};
         if (stopped_before) {

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace gyre {
@@ -19,6 +20,11 @@ namespace gyre {
 /// strand; first come, first served. Must outlive its waiters.
 template <class Value>
 class channel {
+    static_assert(std::is_nothrow_move_constructible_v<Value> &&
+                      std::is_nothrow_move_assignable_v<Value>,
+                  "a value is handed from one coroutine to another, neither of which could catch "
+                  "what its move throws: send a std::unique_ptr to it");
+
 public:
     /// What `receive` yields: values, in a `std::optional` if they have no null state of their own.
     using received = typename value_ring<Value>::place;

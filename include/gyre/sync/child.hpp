@@ -35,8 +35,8 @@ public:
     /// No child.
     child() noexcept = default;
     explicit child(link& running) noexcept : running_{&running} { running.handle = this; }
-    child(child&& other) noexcept { *this = std::move(other); }
-    child& operator=(child&& other) noexcept {
+    child(child&& other) noexcept(moves_well) { *this = std::move(other); }
+    child& operator=(child&& other) noexcept(moves_well) {
         if (this == &other) return *this;
         expects(waiting_.empty() && other.waiting_.empty(),
                 "the handle of a child stays where it is while it is waited for");
@@ -131,6 +131,9 @@ public:
     }
 
 private:
+    static constexpr bool moves_well =
+        std::is_void_v<Result> || std::is_nothrow_move_constructible_v<Result>;
+
     void request(stop_level level) noexcept {
         if (running_ == nullptr) return;
         expects(running_->home->may_touch_here(), "a child is stopped on the loop of its group");

@@ -32,7 +32,8 @@ template <class Value>
 class shared_channel {
     static_assert(std::is_nothrow_move_constructible_v<Value> &&
                       std::is_nothrow_move_assignable_v<Value>,
-                  "a value moves under a lock: send a std::unique_ptr to what may throw");
+                  "a value is handed from one thread to another, neither of which could catch what "
+                  "its move throws: send a std::unique_ptr to it");
 
 public:
     /// What `receive` yields: values, in a `std::optional` if they have no null state of their own.

@@ -52,9 +52,9 @@ private:
 template <awaitable Awaitable>
 class [[nodiscard]] bridged final : public stop_bridge {
 public:
-    bridged(Awaitable&& it, std::stop_token token, std::stop_source source) noexcept
+    bridged(Awaitable&& it, std::stop_token token, std::stop_source source) noexcept(moves_well)
         : stop_bridge{std::move(token), std::move(source)}, it_{std::move(it)} {}
-    bridged(bridged&& other) noexcept
+    bridged(bridged&& other) noexcept(moves_well)
         : stop_bridge{static_cast<stop_bridge&&>(other)}, it_{std::move(other.it_)} {}
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -71,6 +71,8 @@ public:
     }
 
 private:
+    static constexpr bool moves_well = std::is_nothrow_move_constructible_v<Awaitable>;
+
     Awaitable it_;
 };
 
@@ -92,7 +94,7 @@ private:
 ///                for one that is under way, a matter of instructions.
 /// Cost:          no frame, no allocation; a lock of the token's state at the begin and at the end.
 template <awaitable Awaitable>
-[[nodiscard]] bridged<Awaitable> with_stop_token(std::stop_token token, Awaitable it) noexcept {
+[[nodiscard]] bridged<Awaitable> with_stop_token(std::stop_token token, Awaitable it) {
     return {std::move(it), std::move(token), std::stop_source{std::nostopstate}};
 }
 
@@ -111,7 +113,7 @@ template <awaitable Awaitable>
 /// Threads:       resumes on the caller's executor.
 /// Cost:          no frame, no allocation.
 template <awaitable Awaitable>
-[[nodiscard]] bridged<Awaitable> with_stop_source(std::stop_source source, Awaitable it) noexcept {
+[[nodiscard]] bridged<Awaitable> with_stop_source(std::stop_source source, Awaitable it) {
     return {std::move(it), std::stop_token{}, std::move(source)};
 }
 

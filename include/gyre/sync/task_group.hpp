@@ -316,9 +316,10 @@ public:
     using body_task = std::invoke_result_t<Body&, task_group&>;
     using result_type = typename body_task::result_type;
 
-    group_scope(Body body, const group_options& options) noexcept
+    group_scope(Body body,
+                const group_options& options) noexcept(std::is_nothrow_move_constructible_v<Body>)
         : task_group{options}, body_{std::move(body)} {}
-    group_scope(group_scope&& other) noexcept
+    group_scope(group_scope&& other) noexcept(std::is_nothrow_move_constructible_v<Body>)
         : task_group{std::move(static_cast<task_group&>(other))}, body_{std::move(other.body_)} {}
     ~group_scope() { abandon(); }
 

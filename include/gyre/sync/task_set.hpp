@@ -8,6 +8,7 @@
 #pragma once
 
 #include <gyre/base/check.hpp>
+#include <gyre/base/exception.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/value_ring.hpp>
 #include <gyre/sync/waiters.hpp>
@@ -75,12 +76,15 @@ public:
         [[nodiscard]] bool await_suspend(std::coroutine_handle<> handle,
                                          const environment* given) noexcept {
             if (stopped_before(*given)) return go_on(handle, *given, errc::canceled);
-            if (from_.take(value_)) return go_on(handle, *given);
+            bool taken = false;
+            const bool moved = run_catching(failure_, [&] { taken = from_.take(value_); });
+            if (taken || !moved) return go_on(handle, *given);
             if (from_.running_.empty()) return go_on(handle, *given, errc::eof);
             return wait_in(from_.receivers_, handle, *given);
         }
-        io_result<received> await_resume() noexcept {
+        io_result<received> await_resume() {
             if (outcome()) return outcome();
+            failure_.rethrow_if_any();
             return std::move(value_);
         }
 
@@ -89,19 +93,20 @@ public:
 
         task_set& from_;
         received value_{};
+        [[no_unique_address]] exception_slot failure_;
     };
 
     /// Takes the result of the child that has ended first of those not taken, waiting for one if need be.
     ///
     /// Errors:        `errc::eof` if there is neither a result nor a child; those of the children are in
-    ///                their results.
+    ///                their results. What the move of a result throws is rethrown; it counts as taken.
     /// Cancellation:  `errc::canceled`; nothing was taken, and the children go on.
     /// Threads:       the loop of the group.
     /// Cost:          no allocation; a few ns if there is one.
     [[nodiscard]] next_awaiter next() noexcept { return next_awaiter{*this}; }
 
     /// Takes a result if there is one.
-    [[nodiscard]] std::optional<value> try_next() noexcept {
+    [[nodiscard]] std::optional<value> try_next() {
         received taken{};
         if (!take(taken)) return std::nullopt;
         return std::optional<value>{std::move(taken)};

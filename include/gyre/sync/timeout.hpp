@@ -138,17 +138,18 @@ public:
                   "what ignores stops goes on however long it takes, whatever limit is around it: "
                   "instead of a group's join() await join_unless_stopped()");
 
-    limited(Awaitable&& it, duration wait, stop_filter filter = stop_filter::pass_all) noexcept
+    limited(Awaitable&& it, duration wait,
+            stop_filter filter = stop_filter::pass_all) noexcept(moves_well)
         : limit_base{{wait, never}, filter}, it_{std::move(it)} {}
-    limited(Awaitable&& it, time_point until) noexcept
+    limited(Awaitable&& it, time_point until) noexcept(moves_well)
         : limit_base{{duration::max(), until}, stop_filter::pass_all}, it_{std::move(it)} {}
     limited(Awaitable&& it, limit_timer& by, time_point until,
-            stop_filter filter = stop_filter::pass_all) noexcept
+            stop_filter filter = stop_filter::pass_all) noexcept(moves_well)
         : limit_base{{duration::max(), until}, filter, nullptr, &by}, it_{std::move(it)} {}
-    limited(Awaitable&& it, idle_timeout& silence) noexcept
+    limited(Awaitable&& it, idle_timeout& silence) noexcept(moves_well)
         : limit_base{{silence.limit(), never}, stop_filter::pass_all, &silence},
           it_{std::move(it)} {}
-    limited(limited&& other) noexcept
+    limited(limited&& other) noexcept(moves_well)
         : limit_base{static_cast<limit_base&&>(other)}, it_{std::move(other.it_)} {}
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -174,6 +175,8 @@ public:
     }
 
 private:
+    static constexpr bool moves_well = std::is_nothrow_move_constructible_v<Awaitable>;
+
     Awaitable it_;
 };
 
@@ -190,13 +193,13 @@ private:
 /// Threads:       resumes on the caller's executor.
 /// Cost:          no frame, no allocation; an entry in the loop's heap.
 template <awaitable Awaitable>
-[[nodiscard]] limited<Awaitable> with_timeout(duration limit, Awaitable it) noexcept {
+[[nodiscard]] limited<Awaitable> with_timeout(duration limit, Awaitable it) {
     return {std::move(it), limit};
 }
 
 /// The same until a moment, which may have passed.
 template <awaitable Awaitable>
-[[nodiscard]] limited<Awaitable> with_deadline(time_point until, Awaitable it) noexcept {
+[[nodiscard]] limited<Awaitable> with_deadline(time_point until, Awaitable it) {
     return {std::move(it), until};
 }
 
@@ -207,8 +210,7 @@ template <awaitable Awaitable>
 /// Errors, Cancellation, Threads: as `with_timeout`.
 /// Cost:  no frame, no allocation; a store, if `until` is later than what `by` was used for last.
 template <awaitable Awaitable>
-[[nodiscard]] limited<Awaitable> with_deadline(limit_timer& by, time_point until,
-                                               Awaitable it) noexcept {
+[[nodiscard]] limited<Awaitable> with_deadline(limit_timer& by, time_point until, Awaitable it) {
     return {std::move(it), by, until};
 }
 
@@ -226,7 +228,7 @@ template <awaitable Awaitable>
 /// Threads:       resumes on the caller's executor.
 /// Cost:          as `with_timeout`, once for all of `it`.
 template <awaitable Awaitable>
-[[nodiscard]] limited<Awaitable> with_idle_timeout(idle_timeout& silence, Awaitable it) noexcept {
+[[nodiscard]] limited<Awaitable> with_idle_timeout(idle_timeout& silence, Awaitable it) {
     return {std::move(it), silence};
 }
 
@@ -238,7 +240,7 @@ template <awaitable Awaitable>
 /// Threads:       resumes on the caller's executor.
 /// Cost:          as `with_timeout`.
 template <awaitable Awaitable>
-[[nodiscard]] limited<Awaitable> shielded(Awaitable it, duration limit) noexcept {
+[[nodiscard]] limited<Awaitable> shielded(Awaitable it, duration limit) {
     return {std::move(it), limit, stop_filter::block_all};
 }
 
@@ -247,7 +249,7 @@ template <awaitable Awaitable>
 ///
 /// Errors, Threads: those of `it`. Cancellation: by a drain too. Cost: no frame, no allocation.
 template <awaitable Awaitable>
-[[nodiscard]] limited<Awaitable> idle(Awaitable it) noexcept {
+[[nodiscard]] limited<Awaitable> idle(Awaitable it) {
     return {std::move(it), duration::max(), stop_filter::drain_as_stop};
 }
 

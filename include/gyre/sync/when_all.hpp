@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -50,8 +51,8 @@ private:
 template <awaitable... Awaitables>
 class [[nodiscard]] all_of final : public all_fork<all_of<Awaitables...>> {
 public:
-    explicit all_of(Awaitables&&... each) noexcept : branches_{std::move(each)...} {}
-    all_of(all_of&& other) noexcept : branches_{std::move(other.branches_)} {}
+    explicit all_of(Awaitables&&... each) noexcept(moves_well) : branches_{std::move(each)...} {}
+    all_of(all_of&& other) noexcept(moves_well) : branches_{std::move(other.branches_)} {}
     ~all_of() { this->let_go(); }
 
     [[nodiscard]] std::tuple<branch_result<Awaitables>...> await_resume() {
@@ -68,6 +69,8 @@ public:
     }
 
 private:
+    static constexpr bool moves_well = (std::is_nothrow_move_constructible_v<Awaitables> && ...);
+
     std::tuple<branch<Awaitables, all_of>...> branches_;
 };
 

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <limits>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,7 @@ namespace gyre {
 /// Which awaitable ended first, and what each of them yielded.
 template <class... Results>
 struct any_result {
-    any_result(std::size_t index, std::tuple<Results...> all) noexcept
+    any_result(std::size_t index, std::tuple<Results...> all)
         : winner{index}, results{std::move(all)} {}
 
     std::size_t winner;              ///< The index of the branch that ended first.
@@ -82,8 +83,8 @@ class [[nodiscard]] any_of final : public any_fork<any_of<Awaitables...>> {
 public:
     static_assert(sizeof...(Awaitables) > 0, "when_any needs at least one awaitable");
 
-    explicit any_of(Awaitables&&... each) noexcept : branches_{std::move(each)...} {}
-    any_of(any_of&& other) noexcept : branches_{std::move(other.branches_)} {}
+    explicit any_of(Awaitables&&... each) noexcept(moves_well) : branches_{std::move(each)...} {}
+    any_of(any_of&& other) noexcept(moves_well) : branches_{std::move(other.branches_)} {}
     ~any_of() { this->let_go(); }
 
     [[nodiscard]] any_result<branch_result<Awaitables>...> await_resume() {
@@ -114,6 +115,8 @@ public:
     }
 
 private:
+    static constexpr bool moves_well = (std::is_nothrow_move_constructible_v<Awaitables> && ...);
+
     std::tuple<branch<Awaitables, any_of>...> branches_;
 };
 
