@@ -44,7 +44,7 @@ public:
         }
         if (pending() > 1) {
             if (!io_.out.empty() && !io_.flushing()) write_what_is_there();
-            return suspend();
+            return suspend(true);
         }
         // A client that sends without end must give way, whatever its requests need.
         if (given->loop->spend_in_memory()) return false;

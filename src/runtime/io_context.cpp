@@ -288,7 +288,7 @@ std::size_t io_context::run_ready(std::size_t items_max) noexcept {
         work* const item = next_item(shared_left);
         if (item == nullptr) break;
         --budget_;
-        streak_ = steps_per_streak;
+        begin_item();
         item->run(*item);
         if (++ran < next_reading) continue;
         if (member_ == nullptr && only_ready_items()) {

@@ -56,6 +56,7 @@ void strand::run_some(work& item) noexcept {
     self.take_inbox();
     for (int ran = 0; ran < items_per_turn && !self.ready_.empty(); ++ran) {
         work& next = self.ready_.pop();
+        self.home_.backlog().begin_item();
         next.run(next);
         if (destroyed) return;
     }

@@ -14,6 +14,7 @@
 #include <support/settle.hpp>
 
 #include <memory>
+#include <tuple>
 #include <utility>
 
 using namespace gyre;
@@ -25,24 +26,19 @@ namespace {
 template <awaitable First, awaitable Second>
 class both final : public fork_point {
 public:
-    both(First first, Second second) noexcept
-        : first_{std::move(first)}, second_{std::move(second)} {}
-    both(both&& other) noexcept
-        : first_{std::move(other.first_)}, second_{std::move(other.second_)} {}
+    both(First first, Second second) noexcept : branches_{std::move(first), std::move(second)} {}
+    both(both&& other) noexcept : branches_{std::move(other.branches_)} {}
 
     [[nodiscard]] const char* waiting_for() const noexcept override { return "both"; }
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter,
                                      const environment* given) noexcept {
         open(waiter, *given);
-        enter(first_.chain);
-        first_.start(*this, env(), inherited());
-        enter(second_.chain);
-        second_.start(*this, env(), inherited());
-        return suspend();
+        return suspend(begin_rest());
     }
+    [[nodiscard]] bool begin_rest() noexcept override { return begin_rest_of(branches_, *this); }
     std::pair<branch_result<First>, branch_result<Second>> await_resume() {
-        return {first_.take(), second_.take()};
+        return {std::get<0>(branches_).take(), std::get<1>(branches_).take()};
     }
     template <class Branch>
     void branch_ended(Branch& ended) noexcept {
@@ -50,8 +46,7 @@ public:
     }
 
 private:
-    branch<First, both> first_;
-    branch<Second, both> second_;
+    std::tuple<branch<First, both>, branch<Second, both>> branches_;
 };
 
 task<io_result<>> wait_for(event& until) {

@@ -17,7 +17,10 @@ namespace gyre::testing {
 
 class manual_loop final : public loop {
 public:
-    manual_loop() noexcept { now_ = time_point{std::chrono::hours{1}}; }
+    manual_loop() noexcept {
+        now_ = time_point{std::chrono::hours{1}};
+        begin_item();  // What a test begins by itself has a share as well.
+    }
 
     [[nodiscard]] time_point read_clock() noexcept override { return now_; }
     void post(work& item) noexcept override { ready_.push(item); }
@@ -39,7 +42,7 @@ public:
         budget_ = units_per_run;
         std::size_t ran = 0;
         for (; ran < items_max && !ready_.empty(); ++ran) {
-            streak_ = steps_per_streak;
+            begin_item();
             work& item = ready_.pop();
             item.run(item);
         }

@@ -206,6 +206,7 @@ TEST_CASE("an error of a child changes nothing where errors are collected, but i
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(wait_for(finish, outcome));
             group.spawn(fail_later(errc::eof));
+            while (group.size() > 1) co_await yield();
             group.spawn(fail_later(errc::closed));
             while (group.size() > 1) co_await yield();
             first = group.first_error();

@@ -10,13 +10,17 @@
 
 #include <gyre/base/exception.hpp>
 #include <gyre/base/result.hpp>
+#include <gyre/coro/backlog.hpp>
 #include <gyre/coro/resume.hpp>
-#include <gyre/coro/resumption.hpp>
 #include <gyre/coro/task.hpp>
 
+#include <coroutine>
+#include <cstddef>
 #include <optional>
+#include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace gyre {
 
@@ -52,6 +56,14 @@ protected:
         return begin_await(it, waiter, &env_, next);
     }
 
+    /// Resumes `first` within what runs; the branch may be gone afterwards.
+    void resume_nested(std::coroutine_handle<> first) const noexcept {
+        backlog& running = env_.loop->backlog();
+        running.descend();
+        gyre::resume(first);
+        running.ascend();
+    }
+
     [[nodiscard]] const environment& env() const noexcept { return env_; }
 
 private:
@@ -60,7 +72,11 @@ private:
 
 /// Several branches below one suspended coroutine, which is resumed, by a post, when all have ended.
 /// Stop requests go to every branch.
-class fork_point : public stop_target {
+///
+/// Branches begin on the spot while the turn's share lasts, and no more than `backlog::nesting_max` within
+/// each other on the native stack. A fork that has begun some of them goes on with the rest in a later item,
+/// after whatever these have put off. A branch's task is destroyed when its result has been taken.
+class fork_point : public stop_target, private backlog_item {
 public:
     void request(stop_level level) noexcept override {
         branches_.for_each([level](stop_chain& branch) { branch.request(level); });
@@ -68,15 +84,49 @@ public:
     [[nodiscard]] list<stop_chain>* branches() noexcept override { return &branches_; }
 
 protected:
-    fork_point() noexcept = default;
+    fork_point() noexcept : backlog_item{&go_on} {}
     fork_point(fork_point&&) noexcept : fork_point{} {}
     ~fork_point() = default;
 
+    /// Begins the branches that have not begun, until `begin` refuses one. True if all have begun. Called
+    /// until it says so.
+    [[nodiscard]] virtual bool begin_rest() noexcept { return true; }
+
     /// The coroutine `waiter` begins to wait for the branches that are started from now on.
     void open(std::coroutine_handle<> waiter, const environment& given) noexcept {
-        back_.begin(waiter, given);
+        attach(given);
+        waiter_ = waiter;
         level_ = given.chain->level();
         pending_ = 1;  // The start itself, so that branches that end at once do not end everything.
+    }
+
+    /// Begins `one`, whose end `owner` hears of. False if that has to wait for a later item.
+    template <class Branch, class Owner>
+    [[nodiscard]] bool begin(Branch& one, Owner& owner) noexcept {
+        if (!env().loop->may_begin()) return false;
+        const std::size_t before = pending_;
+        enter(one.chain);
+        one.start(owner, env(), inherited());
+        if (pending_ > before) env().loop->spend_on_begin();
+        return true;
+    }
+
+    /// `begin_rest` for branches in a row.
+    template <class... Branches, class Owner>
+    [[nodiscard]] bool begin_rest_of(std::tuple<Branches...>& all, Owner& owner) noexcept {
+        return std::apply(
+            [&](auto&... each) {
+                std::size_t index = 0;
+                return ((index++ < begun_ || (begin(each, owner) && (++begun_, true))) && ...);
+            },
+            all);
+    }
+    template <class Branch, class Owner>
+    [[nodiscard]] bool begin_rest_of(std::vector<Branch>& all, Owner& owner) noexcept {
+        for (; begun_ < all.size(); ++begun_) {
+            if (!begin(all[begun_], owner)) return false;
+        }
+        return true;
     }
 
     /// Before a branch begins, and after it has ended.
@@ -89,19 +139,21 @@ protected:
         ended();
     }
 
-    /// After the last branch was started. True if the coroutine stays suspended.
-    [[nodiscard]] bool suspend() noexcept {
-        if (pending_ > 1) {
-            env().chain->enter(*this);
-            entered_ = true;
-            // A branch that has run already may have had us stopped before we could be told.
-            const stop_level asked = env().chain->level();
-            if (asked > level_) stop_branches(asked);
-            --pending_;
+    /// After the branches that could begin have. True if the coroutine stays suspended.
+    [[nodiscard]] bool suspend(bool all_begun) noexcept {
+        if (all_begun && pending_ == 1) {
+            pending_ = 0;
+            if (env().loop->spend()) return false;
+            give_way();
             return true;
         }
-        if (env().loop->spend()) return false;
-        ended();
+        env().chain->enter(*this);
+        entered_ = true;
+        // A branch that has run already may have had us stopped before we could be told.
+        const stop_level asked = env().chain->level();
+        if (asked > level_) stop_branches(asked);
+        if (all_begun) --pending_;
+        else give_way();
         return true;
     }
 
@@ -117,7 +169,7 @@ protected:
         return above > level_ ? above : level_;
     }
 
-    [[nodiscard]] const environment& env() const noexcept { return back_.env(); }
+    using backlog_item::env;
     [[nodiscard]] std::size_t pending() const noexcept { return pending_; }
 
     /// The frame is destroyed while it waits: none is resumed, and the branches, which are destroyed next,
@@ -131,13 +183,31 @@ protected:
     void ended() noexcept {
         if (--pending_ > 0) return;
         if (entered_) env().chain->leave();
-        back_.post();
+        put_off();
     }
 
 private:
-    resumption back_;
+    // The share is used up: nothing else begins in this item.
+    void give_way() noexcept {
+        env().loop->backlog().close();
+        put_off();
+    }
+
+    static void go_on(backlog_item& it) noexcept {
+        auto& self = static_cast<fork_point&>(it);
+        if (self.pending_ > 0) {
+            if (!self.begin_rest()) return self.give_way();
+            if (--self.pending_ > 0) return;
+            self.env().chain->leave();
+            if (!self.env().loop->spend()) return self.give_way();
+        }
+        gyre::resume(self.waiter_);
+    }
+
+    std::coroutine_handle<> waiter_;
     list<stop_chain> branches_;
-    std::size_t pending_ = 0;
+    std::size_t pending_ = 0;  // Branches that have not ended, and 1 more until all have begun.
+    std::size_t begun_ = 0;    // Of `begin_rest_of`.
     stop_level level_ = stop_level::none;
     bool entered_ = false;
 };
@@ -156,7 +226,7 @@ template <class Awaitable, class Owner>
 class branch : public branch_base {
 public:
     explicit branch(Awaitable&& it) noexcept(std::is_nothrow_move_constructible_v<Awaitable>)
-        : branch_base{&done}, it_{std::move(it)} {}
+        : branch_base{&done}, it_{std::in_place, std::move(it)} {}
     branch(branch&& other) noexcept(std::is_nothrow_move_constructible_v<Awaitable>)
         : branch_base{std::move(other)}, it_{std::move(other.it_)} {}
 
@@ -164,10 +234,10 @@ public:
         owner_ = &owner;
         open(parent, inherited);
         std::coroutine_handle<> next;
-        if (!begin(it_, next)) {
+        if (!begin(*it_, next)) {
             settle();
         } else if (next) {
-            gyre::resume(next);
+            resume_nested(next);
         }
     }
 
@@ -193,16 +263,17 @@ private:
     void settle() noexcept {
         run_catching(failure_, [this] {
             if constexpr (std::is_void_v<awaited<Awaitable>>) {
-                it_.await_resume();
+                it_->await_resume();
                 result_.emplace();
             } else {
-                result_.emplace(it_.await_resume());
+                result_.emplace(it_->await_resume());
             }
         });
+        it_.reset();  // Its frame is free for the next branch.
         owner_->branch_ended(*this);
     }
 
-    Awaitable it_;
+    std::optional<Awaitable> it_;  // Until it has ended.
     Owner* owner_ = nullptr;
     std::optional<branch_result<Awaitable>> result_;
     [[no_unique_address]] exception_slot failure_;

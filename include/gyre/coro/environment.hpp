@@ -9,6 +9,7 @@
 
 #include <gyre/base/intrusive.hpp>
 #include <gyre/base/time.hpp>
+#include <gyre/coro/backlog.hpp>
 #include <gyre/coro/executor.hpp>
 #include <gyre/coro/stop.hpp>
 #include <gyre/coro/timer.hpp>
@@ -62,6 +63,26 @@ public:
     /// share only: short messages are not worth an item each.
     [[nodiscard]] bool spend_in_memory() noexcept { return --budget_ > 0; }
 
+    /// The same for a branch that was begun and now waits: a turn begins so many of them.
+    void spend_on_begin() noexcept {
+        --budget_;
+        --streak_;
+    }
+
+    /// Whether an item may begin a branch of a fork, rather than put that off.
+    [[nodiscard]] bool may_begin() const noexcept {
+        return backlog_.has_room() && (streak_ > 0 || budget_ > 0);
+    }
+
+    /// Whether the running item has left over some of what it may do on the spot.
+    [[nodiscard]] bool may_go_on() const noexcept { return streak_ > 0; }
+
+    /// What the running item puts off. The loop's thread only.
+    [[nodiscard]] gyre::backlog& backlog() noexcept { return backlog_; }
+
+    /// Makes `item` ready, before all else that is. The loop's thread only.
+    void post_first(work& item) noexcept { ready_.push_first(item); }
+
     /// Makes `item` ready. Any thread.
     virtual void post(work& item) noexcept = 0;
 
@@ -95,6 +116,12 @@ protected:
     loop(const loop&) = delete;
     loop& operator=(const loop&) = delete;
 
+    /// Before each item that it runs.
+    void begin_item() noexcept {
+        streak_ = steps_per_streak;
+        backlog_.begin_item();
+    }
+
     /// Whether another thread is inside of its run.
     [[nodiscard]] virtual bool runs_elsewhere() const noexcept = 0;
 
@@ -122,6 +149,7 @@ private:
         return static_cast<int>(std::min(bytes, counted_max) / unit);
     }
 
+    gyre::backlog backlog_;
     list<root> roots_;
 };
 

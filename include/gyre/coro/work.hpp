@@ -28,7 +28,7 @@ struct work {
     function run = nullptr;
 };
 
-/// First in, first out, for one thread.
+/// First in, first out but for `push_first`; for one thread.
 class work_queue {
 public:
     [[nodiscard]] bool empty() const noexcept { return head_ == nullptr; }
@@ -37,6 +37,13 @@ public:
         item.next = nullptr;
         *tail_ = &item;
         tail_ = &item.next;
+    }
+
+    /// Before all others.
+    void push_first(work& item) noexcept {
+        item.next = head_;
+        if (head_ == nullptr) tail_ = &item.next;
+        head_ = &item;
     }
 
     /// @pre  not empty.

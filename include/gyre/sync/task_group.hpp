@@ -230,13 +230,15 @@ private:
 
 /// A child and what becomes of its value. Allocated from the frame cache; ends itself.
 template <class Task, class OnExit>
-class task_group::spawned final : private work, private branch_base {
+class task_group::spawned final : private gyre::backlog_item, private branch_base {
     static_assert(alignof(OnExit) <= alignof(std::max_align_t),
                   "keep what is over-aligned elsewhere: frames are aligned as malloc's memory is");
 
 public:
     spawned(task_group& group, Task& it, OnExit on_exit) noexcept
-        : work{[](work& item) noexcept { static_cast<spawned&>(item).begin_now(); }},
+        : gyre::backlog_item{[](gyre::backlog_item& it) noexcept {
+              static_cast<spawned&>(it).begin_now();
+          }},
           branch_base{[](callback_frame* frame) {
               static_cast<spawned*>(static_cast<branch_base*>(frame))->end();
           }},
@@ -247,7 +249,8 @@ public:
         group_.enter(chain);
         chain.top = it_.node();
         open(group_.env(), group_.inherited());
-        group_.env().executor.post(*this);
+        attach(group_.env());
+        put_off();
     }
 
     static void* operator new(std::size_t size) noexcept { return frame_cache::allocate(size); }
@@ -261,7 +264,9 @@ private:
     using result = typename Task::result_type;
     static constexpr bool told_of_exceptions = takes_outcome<OnExit, result>;
 
-    void begin_now() noexcept { gyre::resume(it_.await_suspend(callback_frame::handle(), &env())); }
+    void begin_now() noexcept {
+        gyre::resume(it_.await_suspend(callback_frame::handle(), &branch_base::env()));
+    }
 
     void end() noexcept {
         task_group& group = group_;
@@ -329,13 +334,12 @@ public:
         open(waiter, *given);
         exception_slot failed;  // Before there was a coroutine.
         run_catching(failed, [this] { running_.emplace(body_(static_cast<task_group&>(*this))); });
-        if (running_) {
-            enter(running_->chain);
-            running_->start(*this, env(), inherited());
-        } else {
-            keep_failure(failed);
-        }
-        return suspend();
+        if (!running_) keep_failure(failed);
+        return suspend(begin_rest());
+    }
+
+    [[nodiscard]] bool begin_rest() noexcept override {
+        return !running_ || begin(*running_, *this);
     }
 
     result_type await_resume() {

@@ -33,11 +33,7 @@ public:
     [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter,
                                      const environment* given) noexcept {
         open(waiter, *given);
-        static_cast<Self&>(*this).for_each_branch([this](auto& each) {
-            enter(each.chain);
-            each.start(static_cast<Self&>(*this), env(), inherited());
-        });
-        return suspend();
+        return suspend(static_cast<Self&>(*this).begin_rest());
     }
 
 protected:
@@ -63,9 +59,8 @@ public:
             branches_);
     }
 
-    template <class Visitor>
-    void for_each_branch(Visitor visit) {
-        std::apply([&](auto&... each) { (visit(each), ...); }, branches_);
+    [[nodiscard]] bool begin_rest() noexcept override {
+        return this->begin_rest_of(branches_, *this);
     }
 
 private:
@@ -93,9 +88,8 @@ public:
         return results;
     }
 
-    template <class Visitor>
-    void for_each_branch(Visitor visit) {
-        for (auto& each : branches_) visit(each);
+    [[nodiscard]] bool begin_rest() noexcept override {
+        return this->begin_rest_of(branches_, *this);
     }
 
 private:
@@ -112,7 +106,8 @@ private:
 ///                user's exception, stops the others; that exception is rethrown when all have ended.
 /// Cancellation:  reaches every branch.
 /// Threads:       all branches on the caller's executor.
-/// Cost:          no frame and no allocation but those of the branches themselves.
+/// Cost:          no frame and no allocation but those of the branches themselves. Forks within each other
+///                are worked depth-first, however many and however deep they are: see fork_point.
 template <awaitable... Awaitables>
 [[nodiscard]] all_of<Awaitables...> when_all(Awaitables... each) {
     return all_of<Awaitables...>{std::move(each)...};

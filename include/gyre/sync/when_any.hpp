@@ -49,11 +49,7 @@ public:
     [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter,
                                      const environment* given) noexcept {
         open(waiter, *given);
-        static_cast<Self&>(*this).for_each_branch([this](auto& each) {
-            enter(each.chain);
-            each.start(static_cast<Self&>(*this), env(), inherited());
-        });
-        return suspend();
+        return suspend(static_cast<Self&>(*this).begin_rest());
     }
 
     template <class Branch>
@@ -97,9 +93,8 @@ public:
                     branches_)};
     }
 
-    template <class Visitor>
-    void for_each_branch(Visitor visit) {
-        std::apply([&](auto&... each) { (visit(each), ...); }, branches_);
+    [[nodiscard]] bool begin_rest() noexcept override {
+        return this->begin_rest_of(branches_, *this);
     }
 
     template <class Branch>
@@ -140,9 +135,8 @@ public:
         return {this->winner(), std::move(results)};
     }
 
-    template <class Visitor>
-    void for_each_branch(Visitor visit) {
-        for (auto& each : branches_) visit(each);
+    [[nodiscard]] bool begin_rest() noexcept override {
+        return this->begin_rest_of(branches_, *this);
     }
 
     [[nodiscard]] std::size_t index_of(const branch<Awaitable, any_in>& wanted) const noexcept {
