@@ -64,6 +64,16 @@ std::size_t lines_with(const std::string& text, std::string_view part) {
     return count;
 }
 
+task<> nest(event& until, int deep) {
+    if (deep == 0) static_cast<void>(co_await until.wait());
+    else co_await nest(until, deep - 1);
+}
+
+task<> nest_forks(event& until, int deep) {
+    if (deep == 0) static_cast<void>(co_await until.wait());
+    else static_cast<void>(co_await when_all(nest_forks(until, deep - 1)));
+}
+
 // The dump while `it` waits; afterwards `let_go` is set and everything ends.
 std::string dump_while_waiting(task<> it, event& let_go, duration passed = {}) {
     manual_loop loop;
@@ -179,6 +189,57 @@ TEST_CASE("the children of a group stand below it, and those that ended are gone
     until.set();
     loop.run();
     CHECK(loop.roots().empty());
+}
+
+TEST_CASE("of a long chain of awaits the dump tells both ends") {
+    event until;
+
+    const std::vector<std::string> lines = lines_of(dump_while_waiting(nest(until, 10'000), until));
+
+    REQUIRE(lines.size() == 64 + 1 + 32 + 1);
+    CHECK(depth_of(lines[63]) == 63);
+    CHECK(contains(lines[63], "nest"));
+    CHECK(contains(lines[64], "... 9905 more"));
+    CHECK(contains(lines[65], "[9969] "));
+    CHECK(contains(lines[65], "nest"));
+    CHECK(contains(lines[97], "[10001] waiting for"));
+    CHECK(depth_of(lines[97]) == 100);
+}
+
+TEST_CASE("a chain that is not longer than what the dump tells of one is told whole") {
+    event until;
+
+    const std::string text = dump_while_waiting(nest(until, 95), until);
+
+    CHECK(lines_of(text).size() == 97);
+    CHECK(lines_with(text, "...") == 0);
+}
+
+TEST_CASE("of forks within forks the dump tells no more than it can walk") {
+    event until;
+
+    const std::string text = dump_while_waiting(nest_forks(until, 20'000), until);
+
+    const std::vector<std::string> lines = lines_of(text);
+    REQUIRE(lines.size() == 2 * 501 + 1);
+    CHECK(contains(lines.back(), "left out"));
+    CHECK(text.size() < lines.size() * 1'000);
+}
+
+TEST_CASE("of more coroutines than anyone reads the dump tells so many, and says so") {
+    event until;
+    const auto many = [&until]() -> task<> {
+        co_await with_group([&until](task_group& group) -> task<> {
+            for (int each = 0; each < 20'000; ++each) group.spawn(nest(until, 0));
+            co_return;
+        });
+    };
+
+    const std::vector<std::string> lines = lines_of(dump_while_waiting(many(), until));
+
+    REQUIRE(lines.size() >= dump_lines_max);
+    CHECK(lines.size() < dump_lines_max + 100);
+    CHECK(lines.back() == "... the rest is left out");
 }
 
 TEST_CASE("what a time limit is about stands below it") {
