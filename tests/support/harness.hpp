@@ -34,12 +34,12 @@ template <class Body>
 bool run_on(backend_choice choice, const Body& body) {
     io_context_options options;
     options.backend = choice;
+    bool ended = false;  // A body that hangs ends with the loop.
     io_context io{options};
     INFO("backend ", std::string{describe(choice)});
     REQUIRE(io.backend().kind == choice);
     REQUIRE_FALSE(io.status());
 
-    bool ended = false;
     const auto note_end = [&ended](task_outcome<void> outcome) {
         outcome.get();
         ended = true;

@@ -25,13 +25,13 @@ void with_pools(unsigned threads, const Body& body) {
 
 /// Runs `coroutine` on `io` to its end, which must come within the harness's patience.
 inline void run_here(io_context& io, task<> coroutine) {
-    bool ended = false;
-    launch(io, std::move(coroutine), [&ended](task_outcome<void> outcome) {
+    const auto ended = std::make_shared<bool>(false);  // One that hangs ends with the loop.
+    launch(io, std::move(coroutine), [ended](task_outcome<void> outcome) {
         outcome.get();
-        ended = true;
+        *ended = true;
     });
     io.run_for(patience);
-    REQUIRE(ended);
+    REQUIRE(*ended);
 }
 
 }  // namespace gyre::testing
