@@ -116,9 +116,15 @@ const char* describe(activity during) noexcept {
 }
 
 std::string error::message() const {
-    const char* verb = describe(during_);
+    const char* const verb = describe(during_);
     if (*verb == '\0') return describe(code_);
-    return std::string{verb} + ": " + describe(code_);
+    const char* text = describe(code_);
+    // errno's own texts speak of a disk, and of a limit that is seldom the one (inotify(7)).
+    if (during_ == activity::watch && code_ == errc::no_space_on_device)
+        text = "the user has too many watches: see fs.inotify.max_user_watches";
+    if (during_ == activity::watch && code_ == errc::process_descriptors_exhausted)
+        text = "too many open files, or sets of watches: see fs.inotify.max_user_instances";
+    return std::string{verb} + ": " + text;
 }
 
 const std::error_category& error_category() noexcept {

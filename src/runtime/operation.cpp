@@ -45,9 +45,9 @@ activity activity_of(opcode code) noexcept {
         case opcode::remove: return activity::remove;
         case opcode::make_directory: return activity::make_directory;
         case opcode::list_directory: return activity::list_directory;
+        case opcode::open_watch:
         case opcode::add_watch:
         case opcode::remove_watch: return activity::watch;
-        case opcode::open_watch:
         case opcode::open_file:
         case opcode::open_socket:
         case opcode::make_socket_pair:

@@ -40,6 +40,16 @@ TEST_CASE("a message names what was being done and what went wrong") {
     CHECK(torn.message() == "end of stream");
 }
 
+TEST_CASE("a limit of inotify's is called by its name, and not after a disk") {
+    const error watches{errc::no_space_on_device, activity::watch};
+    const error sets{errc::process_descriptors_exhausted, activity::watch};
+    const error disk{errc::no_space_on_device, activity::write};
+
+    CHECK(watches.message().ends_with("fs.inotify.max_user_watches"));
+    CHECK(sets.message().ends_with("fs.inotify.max_user_instances"));
+    CHECK(disk.message() == "write: No space left on device");
+}
+
 TEST_CASE("errno values become errors of the same number, and ECANCELED becomes ours") {
     CHECK(error::from_errno(ECONNRESET) == errc::connection_reset);
     CHECK(error::from_errno(EXDEV).code() == static_cast<errc>(EXDEV));

@@ -6,6 +6,7 @@
 #include <base/ending.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <gyre/sync/when_all.hpp>
+#include <io/watch_limits.hpp>
 #include <support/child.hpp>
 #include <support/conformance.hpp>
 #include <support/harness.hpp>
@@ -13,7 +14,6 @@
 #include <support/settle.hpp>
 #include <support/skip.hpp>
 
-#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -35,13 +35,6 @@ task<file_change> next_of(file_watch& from) {
     const io_result<file_change> next = co_await from.next();
     CHECK(next.ok());
     co_return next.value();
-}
-
-// How many changes the kernel keeps for a set.
-int queued_changes_max() {
-    int most = 0;
-    std::ifstream{"/proc/sys/fs/inotify/max_queued_events"} >> most;
-    return most;
 }
 
 }  // namespace
@@ -238,21 +231,6 @@ TEST_CASE("without a free descriptor there is no set of watches, and later there
     });
 }
 
-namespace {
-
-// In a child: a user namespace of its own, with what its user may have of inotify. False if that is refused.
-bool limit_watches(int sets, int watches) {
-    if (::unshare(CLONE_NEWUSER) != 0) return false;
-    const auto put = [](const char* name, int value) {
-        std::ofstream file{std::string{"/proc/sys/user/"} + name};
-        file << value << std::flush;
-        return file.good();
-    };
-    return put("max_inotify_instances", sets) && put("max_inotify_watches", watches);
-}
-
-}  // namespace
-
 TEST_CASE("a user has so many sets of watches, and so many watches in all of them") {
     const scratch_directory home;
     const std::string one = home.put("one", "");
@@ -275,6 +253,9 @@ TEST_CASE("a user has so many sets of watches, and so many watches in all of the
             const io_result<int> instead = watch.add(three, file_event::modified);
 
             me.check(too_many == errc::no_space_on_device, too_many.message());
+            me.check(too_many.message().ends_with("fs.inotify.max_user_watches"),
+                     too_many.message());
+            me.check(no_set.message().ends_with("fs.inotify.max_user_instances"), no_set.message());
             me.check(no_set == errc::process_descriptors_exhausted, no_set.message());
             me.check(instead.ok(), "another one takes its place");
         });

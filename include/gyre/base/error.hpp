@@ -167,7 +167,8 @@ public:
     [[nodiscard]] constexpr errc code() const noexcept { return code_; }
     [[nodiscard]] constexpr activity during() const noexcept { return during_; }
 
-    /// A sentence for people: "connect: connection refused". Allocates.
+    /// A sentence for people: "connect: connection refused". Where errno's text misleads during this
+    /// activity, one that does not. Allocates.
     [[nodiscard]] std::string message() const;
 
     [[nodiscard]] friend constexpr bool operator==(error left, error right) noexcept {
