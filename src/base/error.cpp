@@ -98,6 +98,7 @@ const char* describe(activity during) noexcept {
         case activity::rename: return "rename";
         case activity::remove: return "remove";
         case activity::make_directory: return "make directory";
+        case activity::read_link: return "read link";
         case activity::list_directory: return "list directory";
         case activity::watch: return "watch";
         case activity::signal: return "signal";

@@ -117,6 +117,22 @@ std::int32_t finish_names::prepare(path_operation& op, io_context& on) noexcept 
     return 0;
 }
 
+std::int32_t finish_link::prepare(path_operation& op, io_context& on) {
+    if (path_.find('\0') != std::string::npos) return -EINVAL;
+    text_.resize(PATH_MAX);
+    op.target = &on.working_directory();
+    op.path = path_.c_str();
+    op.found = text_.data();
+    op.mode = PATH_MAX;
+    return 0;
+}
+
+io_result<std::string> finish_link::operator()(const path_operation& op) {
+    if (const error failed = error_of(op)) return failed;
+    text_.resize(static_cast<std::size_t>(op.result));
+    return io_result<std::string>{std::move(text_)};
+}
+
 names_submission rename_file(std::string from, std::string to) noexcept {
     return name_operation(opcode::rename, std::move(from), std::move(to));
 }

@@ -44,6 +44,7 @@ activity activity_of(opcode code) noexcept {
         case opcode::rename: return activity::rename;
         case opcode::remove: return activity::remove;
         case opcode::make_directory: return activity::make_directory;
+        case opcode::read_link: return activity::read_link;
         case opcode::list_directory: return activity::list_directory;
         case opcode::open_watch:
         case opcode::add_watch:

@@ -339,6 +339,7 @@ int perform(operation& op) noexcept {
         case opcode::rename:
         case opcode::remove:
         case opcode::make_directory:
+        case opcode::read_link:
         case opcode::list_directory: return perform_on_file(op);
         case opcode::spawn_process: return spawn_process(static_cast<spawn_operation&>(op));
         case opcode::reap_process: return reap_process(static_cast<reap_operation&>(op));

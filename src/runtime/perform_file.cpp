@@ -276,6 +276,11 @@ int perform_once(operation& op) noexcept {
             const auto& it = static_cast<const path_operation&>(op);
             return outcome(::mkdirat(it.target->number, it.path, it.mode));
         }
+        case opcode::read_link: {
+            const auto& it = static_cast<const path_operation&>(op);
+            return outcome(
+                ::readlinkat(it.target->number, it.path, static_cast<char*>(it.found), it.mode));
+        }
         case opcode::list_directory: return list_directory(static_cast<path_operation&>(op));
         default: fail_check("unreachable", "a socket's operation");
     }

@@ -305,6 +305,7 @@ void uring_backend::prepare(operation& op, io_uring_sqe& to) noexcept {
         case opcode::rename:
         case opcode::remove:
         case opcode::make_directory:
+        case opcode::read_link:
         case opcode::list_directory: return prepare_file_entry(op, to);
         case opcode::wait_ready:
             return prepare_wait(op, static_cast<wait_ready_operation&>(op).events, to);

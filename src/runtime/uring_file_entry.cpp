@@ -60,6 +60,7 @@ bool has_position(const operation& op) noexcept {
 }  // namespace
 
 // The newer ones (IORING_OP_MKDIRAT, Linux 5.15; FTRUNCATE, 6.9) are rare: workers do them on all kernels.
+// For some there is no entry at all.
 bool has_file_entry(const operation& op) noexcept {
     switch (op.code) {
         case opcode::read: return has_position<read_operation>(op);
@@ -72,6 +73,7 @@ bool has_file_entry(const operation& op) noexcept {
         }
         case opcode::resize:
         case opcode::make_directory:
+        case opcode::read_link:
         case opcode::list_directory:
         case opcode::spawn_process:
         case opcode::call: return false;

@@ -42,6 +42,8 @@ constexpr std::array shutting{errc::not_connected};
 constexpr std::array file_writing{errc::no_space_on_device, errc::input_output, errc::canceled};
 constexpr std::array file_reading{errc::input_output, errc::canceled};
 constexpr std::array naming{errc::permission_denied, errc::no_such_file, errc::input_output};
+// What a watch of a path waits for would not come: there is a link, and it may be read.
+constexpr std::array link_reading{errc::input_output};
 constexpr std::array starting{errc::resource_unavailable, errc::not_enough_memory};
 
 // What the program holds of malloc's memory, without what is kept for the next frames.
@@ -140,6 +142,7 @@ std::span<const errc> errors_of(opcode code) noexcept {
         case opcode::remove:
         case opcode::make_directory:
         case opcode::list_directory: return naming;
+        case opcode::read_link: return link_reading;
         case opcode::spawn_process: return starting;
         case opcode::find_interface:
         case opcode::learn_timestamping:

@@ -185,6 +185,7 @@ int virtual_host::perform(operation& op) noexcept {
         case opcode::rename:
         case opcode::remove:
         case opcode::make_directory:
+        case opcode::read_link:
         case opcode::list_directory:
         case opcode::spawn_process:
         case opcode::reap_process:

@@ -23,6 +23,7 @@
 #include <array>
 #include <csignal>
 #include <ctime>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -126,6 +127,28 @@ const std::vector<conformance_row> on_the_kernel{
          CHECK(missing.error() == errc::no_such_file);
          const auto nothing = co_await status_of("");
          CHECK(nothing.error() == errc::no_such_file);
+     }},
+    {"a link says what it leads to, be it there or not, and what is no link has nothing to say",
+     [](io_context&) -> task<> {
+         const scratch_directory home;
+         static_cast<void>(home.put("it", "content"));
+         const std::string longest(PATH_MAX - 1, 'x');
+         std::filesystem::create_symlink("it", home / "link");
+         std::filesystem::create_symlink("nowhere/at all", home / "dangling");
+         std::filesystem::create_symlink(longest, home / "long");
+
+         const auto link = co_await read_link(home / "link");
+         CHECK(link.value() == "it");
+         const auto dangling = co_await read_link(home / "dangling");
+         CHECK(dangling.value() == "nowhere/at all");
+         const auto whole = co_await read_link(home / "long");
+         CHECK(whole.value() == longest);
+         const auto plain = co_await read_link(home / "it");
+         CHECK(plain.error() == error{errc::invalid_argument, activity::read_link});
+         const auto missing = co_await read_link(home / "missing");
+         CHECK(missing.error() == errc::no_such_file);
+         const auto cut = co_await read_link(std::string{"a\0b", 3});
+         CHECK(cut.error() == errc::invalid_argument);
      }},
     {"names are given, given away and taken",
      [](io_context&) -> task<> {

@@ -132,6 +132,7 @@ enum class activity : std::uint32_t {
     rename,
     remove,
     make_directory,
+    read_link,
     list_directory,
     watch,
     signal,

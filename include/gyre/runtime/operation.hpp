@@ -80,6 +80,7 @@ enum class opcode : std::uint8_t {
     rename,
     remove,
     make_directory,
+    read_link,
     list_directory,
     // Run on a worker thread.
     spawn_process,
@@ -240,7 +241,8 @@ struct extent_operation : descriptor_operation {
 };
 
 /// Of a name, looked up from the directory that is the `target`. Result: 0; of `open_file` a descriptor
-/// number, close-on-exec; of `list_directory`, which is for the target itself, bytes, 0 at the end.
+/// number, close-on-exec; of `read_link` bytes; of `list_directory`, which is for the target itself, bytes,
+/// 0 at the end.
 struct path_operation : descriptor_operation {
     explicit path_operation(opcode kind) noexcept : descriptor_operation{kind} {}
 
@@ -250,9 +252,9 @@ struct path_operation : descriptor_operation {
     const char* path = nullptr;   // Borrowed; ends with NUL. Empty: the target itself.
     const char* other = nullptr;  // Borrowed: the new name of `rename`.
     int flags = 0;                // O_*, RENAME_*, AT_*.
-    unsigned mode = 0;            // Permissions; of `list_directory`, bytes of `found`.
-    /// Borrowed: what a struct statx, or directory entries, are written to; of `open_file`, if not null, a
-    /// struct open_how, which counts in place of `flags` and `mode` (openat2(2)).
+    unsigned mode = 0;  // Permissions; of `list_directory` and `read_link`, bytes of `found`.
+    /// Borrowed: what a struct statx, directory entries, or a link's text are written to; of `open_file`, if
+    /// not null, a struct open_how, which counts in place of `flags` and `mode` (openat2(2)).
     void* found = nullptr;
 };
 
