@@ -31,6 +31,7 @@
 #include <gyre/io/ip_network.hpp>
 #include <gyre/io/local_message_socket.hpp>
 #include <gyre/io/passed_descriptors.hpp>
+#include <gyre/io/path_watch.hpp>
 #include <gyre/io/peer_limits.hpp>
 #include <gyre/io/pipe.hpp>
 #include <gyre/io/process.hpp>

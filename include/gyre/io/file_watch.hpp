@@ -76,7 +76,7 @@ public:
 
     /// Watches what is called `path` for `events`, outside of coroutines too. What is watched already under
     /// any name keeps its number, and is watched for these events only. It is the file that is watched and
-    /// not its name: one that is replaced by a rename is another, so watch its directory for that.
+    /// not its name: one that is replaced by a rename is another (path_watch.hpp follows the name).
     ///
     /// @return The number that its changes are told under, above 0.
     ///
