@@ -2,10 +2,12 @@
 #include <gyre/web/pem_files.hpp>
 
 #include <gyre/io/file.hpp>
-#include <gyre/io/file_watch.hpp>
+#include <gyre/io/path_watch.hpp>
 #include <gyre/runtime/call.hpp>
+#include <gyre/sync/sleep.hpp>
 #include <gyre/sync/timeout.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -29,18 +31,6 @@ task<io_result<std::string>> text_of_file(std::string path) {
         if (got.error() == errc::eof) co_return io_result<std::string>{std::move(all)};
         if (!got.ok()) co_return got.error();
     }
-}
-
-std::string directory_of(const std::string& path) {
-    const std::size_t slash = path.rfind('/');
-    if (slash == std::string::npos) return ".";
-    return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-// The next thing that happens, or its error.
-task<io_result<>> await_change(file_watch& in) {
-    const io_result<file_change> changed = co_await in.next();
-    co_return changed.error();
 }
 
 }  // namespace
@@ -71,25 +61,26 @@ task<io_result<>> reload_from(tls::context of, std::vector<identity_files> from)
 
 task<io_result<>> reload_on_change(tls::context of, std::vector<identity_files> from,
                                    reload_options options) {
-    constexpr file_event changes = file_event::written_and_closed | file_event::moved_here |
-                                   file_event::created | file_event::removed;
-    io_result<file_watch> opened = file_watch::open(*io_context::current());
-    if (!opened.ok()) co_return opened.error();
-    file_watch watch = opened.take();
+    constexpr duration retry_time = std::chrono::seconds{1};
+    std::vector<std::string> paths;
     for (const identity_files& each : from) {
-        for (const std::string* path : {&each.certificates, &each.private_key}) {
-            const io_result<int> added = watch.add(directory_of(*path), changes);
-            if (!added.ok()) co_return added.error();
-        }
+        paths.push_back(each.certificates);
+        paths.push_back(each.private_key);
     }
+    const path_watch_options when{options.settle_time, options.settle_time_max};
+    io_result<path_watch> opened = co_await path_watch::open(std::move(paths), when);
+    if (!opened.ok()) co_return opened.error();
+    path_watch watch = opened.take();
     for (;;) {
-        io_result<> changed = co_await idle(await_change(watch));
-        while (changed.ok()) {
-            changed = co_await with_timeout(options.settle_time, idle(await_change(watch)));
-        }
-        if (changed.error() != errc::timed_out) co_return changed;
-        const io_result<> reloaded = co_await reload_from(of, from);
-        if (options.on_reload) options.on_reload(reloaded);
+        io_result<> ended = co_await idle(watch.changed());
+        if (ended.error() == errc::canceled) co_return ended;
+        const bool followed = ended.ok();
+        if (followed) ended = co_await reload_from(of, from);
+        if (options.on_reload) options.on_reload(ended);
+        if (followed) continue;
+        // A permission or a watch was missing, and may be there later.
+        const io_result<> waited = co_await idle(sleep_for(retry_time));
+        if (!waited.ok()) co_return waited;
     }
 }
 

@@ -56,16 +56,22 @@ struct reload_options {
     /// How long files must have been left alone: chain and key are written one after the other.
     duration settle_time = std::chrono::milliseconds{500};
 
+    /// How long after the first change they are read although they are not left alone.
+    duration settle_time_max = std::chrono::seconds{5};
+
     /// Told of each attempt: what renews certificates does not look at the server.
     std::function<void(io_result<>)> on_reload;
 };
 
-/// Watches the directories of the files, and does the same each time that something there has changed and
-/// settled. Until it is stopped: a child of the server's group.
+/// Follows the paths of the files by a `path_watch`, and does the same each time that one of them has changed
+/// and settled: by links that are replaced, directories that are, or in place. Until it is stopped: a child
+/// of the server's group.
 ///
-/// An attempt that fails changes nothing but `on_reload`; the next change is another one.
+/// An attempt that fails changes nothing but `on_reload`; the next change is another one. Files that are not
+/// there are waited for. `on_reload` learns as well that paths cannot be followed any more, for want of a
+/// permission or of watches, which is tried again each second.
 ///
-/// Errors:        as `file_watch::open` and `file_watch::add`.
+/// Errors:        as `path_watch::open`.
 /// Cancellation:  `errc::canceled`; by a drain too.
 /// Threads:       the caller's loop.
 /// Cost:          a descriptor; nothing while nothing changes.
