@@ -6,15 +6,15 @@
 //
 // The file need not be there yet. When another takes its name, as log rotation does, the old one is read
 // until there is something in the new one, and that from its beginning; one that is cut is read again from
-// its beginning.
+// its beginning. The name may be a link into another directory, as all are in /var/log/containers.
 #include <gyre/gyre.hpp>
 
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -25,19 +25,38 @@ void print(std::string_view line) {
     std::fputc('\n', stdout);
 }
 
-// Ends when something has happened in the folder, or nothing can any more.
-gyre::task<gyre::io_result<>> next_change(gyre::file_watch& changes) {
-    const auto [error, change] = co_await gyre::idle(changes.next());
-    if (error) co_return error;
-    if (change.is(gyre::file_event::watch_ended)) co_return gyre::errc::no_such_file;
-    co_return gyre::io_result<>{};
+// A file that is being read, and what tells that it has grown, whatever it is called by then.
+struct open_log {
+    gyre::file file;
+    gyre::file_watch growth;
+};
+
+// The log called `path` now.
+gyre::task<gyre::io_result<open_log>> open_log_at(std::string path) {
+    auto found = co_await gyre::file::open(path);
+    if (!found.ok()) co_return found.error();
+    gyre::loop& here = co_await gyre::this_task::loop();
+    auto opened = gyre::file_watch::open(gyre::context_of(here));
+    if (!opened.ok()) co_return opened.error();
+    open_log log{found.take(), opened.take()};
+    // If another file has taken the name by now, the path has changed, which is told as well.
+    const auto added = log.growth.add(path, gyre::file_event::modified);
+    if (!added.ok() && added.error() != gyre::errc::no_such_file) co_return added.error();
+    co_return log;
+}
+
+// Ends when the name may mean another file, or the open one has changed.
+gyre::task<gyre::io_result<>> next_change(gyre::path_watch& name, gyre::file_watch& growth) {
+    const auto ended =
+        co_await gyre::when_any(gyre::idle(name.changed()), gyre::idle(growth.next()));
+    const auto& [turned, grown] = ended.results;
+    co_return ended.winner == 0 ? turned.error() : grown.error();
 }
 
 // snippet: follow
 // Prints what is there, and waits for more until the name means another file, or this one was cut.
-gyre::task<gyre::io_result<>> follow(gyre::file& log, const std::filesystem::path& path,
-                                     gyre::file_watch& changes) {
-    auto bytes = log.at(0);
+gyre::task<gyre::io_result<>> follow(open_log& log, std::string path, gyre::path_watch& name) {
+    auto bytes = log.file.at(0);
     gyre::buffered_reader reader{bytes, {4096, line_bytes_max + 2}};
     gyre::framed_reader lines{reader, gyre::lines_codec{line_bytes_max}};
     bool replaced = false;
@@ -55,8 +74,8 @@ gyre::task<gyre::io_result<>> follow(gyre::file& log, const std::filesystem::pat
             co_return gyre::io_result<>{};
         } else {
             std::fflush(stdout);
-            const auto ours = co_await log.status();
-            const auto named = co_await gyre::status_of(path.string());
+            const auto ours = co_await log.file.status();
+            const auto named = co_await gyre::status_of(path);
             if (!ours.ok()) co_return ours.error();
             if (!named.ok() && named.error() != gyre::errc::no_such_file) co_return named.error();
             const bool is_other = named.ok() && (named.value().inode != ours.value().inode ||
@@ -68,35 +87,30 @@ gyre::task<gyre::io_result<>> follow(gyre::file& log, const std::filesystem::pat
             if (ours.value().size < bytes.offset()) co_return gyre::io_result<>{};
             if (ours.value().size > bytes.offset()) continue;
 
-            const auto changed = co_await next_change(changes);
+            const auto changed = co_await next_change(name, log.growth);
             if (!changed.ok()) co_return changed;
         }
     }
 }
 // end of snippet
 
-gyre::task<gyre::io_result<>> tail_follow(std::filesystem::path path) {
-    auto opened = gyre::file_watch::open(*gyre::io_context::current());
+gyre::task<gyre::io_result<>> tail_follow(std::string path) {
+    std::vector<std::string> paths{path};
+    const gyre::path_watch_options at_once{{}, {}};
+    auto opened = co_await gyre::path_watch::open(std::move(paths), at_once);
     if (!opened.ok()) co_return opened.error();
-
-    // A watch of the file would follow it to its new name.
-    gyre::file_watch changes = opened.take();
-    const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path{"."};
-    const auto watched =
-        changes.add(folder.string(), gyre::file_event::modified | gyre::file_event::created |
-                                         gyre::file_event::moved_here);
-    if (!watched.ok()) co_return watched.error();
+    gyre::path_watch name = opened.take();
 
     for (;;) {
-        auto found = co_await gyre::file::open(path.string());
+        auto found = co_await open_log_at(path);
         if (found.error() == gyre::errc::no_such_file) {
-            const auto changed = co_await next_change(changes);
+            const auto changed = co_await gyre::idle(name.changed());
             if (!changed.ok()) co_return changed;
         } else if (!found.ok()) {
             co_return found.error();
         } else {
-            gyre::file log = found.take();
-            const auto ended = co_await follow(log, path, changes);
+            open_log log = found.take();
+            const auto ended = co_await follow(log, path, name);
             if (!ended.ok()) co_return ended;
         }
     }

@@ -5,17 +5,16 @@
 //     watched_settings FILE
 //
 // Prints each version of the one line in FILE until that is "stop". Editors write a file in pieces or replace
-// it by another one, so the folder is watched, and the file read when that has been quiet.
+// it by another one, Kubernetes turns a link two steps up: the path is followed, and read when it has been
+// quiet.
 #include <gyre/gyre.hpp>
 
 #include <array>
-#include <chrono>
+#include <cstdint>
 #include <cstdio>
-#include <filesystem>
 #include <string>
 #include <utility>
-
-using namespace std::chrono_literals;
+#include <vector>
 
 gyre::task<gyre::io_result<std::string>> read_settings(std::string path) {
     auto opened = co_await gyre::file::open(std::move(path));
@@ -29,23 +28,12 @@ gyre::task<gyre::io_result<std::string>> read_settings(std::string path) {
 }
 
 // snippet: watch
-// Each change of the file called `name` is a sign.
-gyre::task<gyre::io_result<>> watch_folder(gyre::file_watch& changes, std::string name,
-                                           gyre::debounce& signs) {
-    for (;;) {
-        const auto [error, change] = co_await changes.next();
-        if (error) co_return error;
-        if (change.is(gyre::file_event::watch_ended)) co_return gyre::errc::no_such_file;
-        if (change.name == name || change.is(gyre::file_event::overflow)) signs.touch();
-    }
-}
-
-// When the signs have ended, the file is read, and each waiter for `latest` goes on.
-gyre::task<gyre::io_result<>> read_again(std::string path, gyre::debounce& signs,
+// Each time that the file has changed, and that has ended, it is read, and each waiter for `latest` goes on.
+gyre::task<gyre::io_result<>> read_again(gyre::path_watch& changes, std::string path,
                                          gyre::watch<std::string>& latest) {
     for (;;) {
-        const auto quiet = co_await signs.wait();
-        if (!quiet.ok()) co_return quiet;
+        const auto changed = co_await changes.changed();
+        if (!changed.ok()) co_return changed;
         auto read = co_await read_settings(path);
         if (read.ok()) {
             latest.set(read.take());
@@ -70,27 +58,20 @@ gyre::task<gyre::io_result<>> use(gyre::watch<std::string>& latest) {
 }
 // end of snippet
 
-gyre::task<gyre::io_result<>> follow(std::filesystem::path path) {
-    gyre::loop& here = co_await gyre::this_task::loop();
-    auto opened = gyre::file_watch::open(gyre::context_of(here));
-    if (!opened.ok()) co_return opened.error();
-    gyre::file_watch changes = opened.take();
+gyre::task<gyre::io_result<>> follow(std::string path) {
     // Before the file is read: what changes after that is told.
-    const auto added =
-        changes.add(std::filesystem::absolute(path).parent_path().string(),
-                    gyre::file_event::written_and_closed | gyre::file_event::moved_here);
-    if (!added.ok()) co_return added.error();
+    std::vector<std::string> paths{path};
+    auto opened = co_await gyre::path_watch::open(std::move(paths));
+    if (!opened.ok()) co_return opened.error();
+    gyre::path_watch changes = opened.take();
 
-    auto first = co_await read_settings(path.string());
+    auto first = co_await read_settings(path);
     if (!first.ok()) co_return first.error();
     gyre::watch<std::string> latest{first.take()};
-    gyre::debounce signs{here, 50ms, 1s};
-    // Whichever ends first ends the others: without the watch, nothing would be told any more.
-    const auto ended =
-        co_await gyre::when_any(use(latest), watch_folder(changes, path.filename().string(), signs),
-                                read_again(path.string(), signs, latest));
-    const auto& [used, watched, read] = ended.results;
-    co_return std::array{used, watched, read}[ended.winner];
+    // Whichever ends first ends the other: without the watch, nothing would be told any more.
+    const auto ended = co_await gyre::when_any(use(latest), read_again(changes, path, latest));
+    const auto& [used, read] = ended.results;
+    co_return std::array{used, read}[ended.winner];
 }
 
 int main(int count, char** arguments) {
