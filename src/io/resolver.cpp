@@ -11,6 +11,8 @@
 #include <io/hosts_table.hpp>
 #include <io/service_table.hpp>
 #include <io/settings_lines.hpp>
+#include <runtime/candidate_names.hpp>
+#include <runtime/name_order.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -39,6 +41,13 @@ bool is_below(std::string_view name, std::string_view domain) noexcept {
 
 bool is_a_number(std::string_view text) noexcept {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// As the hosts file has it.
+std::string plain_name(std::string_view host) {
+    std::string name = in_small_letters(host);
+    if (name.ends_with('.')) name.pop_back();
+    return name;
 }
 
 // What looks like an address and is none must not be asked for: "127.1" means loopback to some programs,
@@ -106,17 +115,13 @@ io_result<ip_address> parse_with_interface(io_context& on, std::string_view text
 }
 
 // Of the two families of one name.
-error worse(error left, error right) noexcept {
-    const auto rank = [](error it) {
-        if (it == errc::canceled) return 3;
-        if (it == errc::host_not_found) return 0;
-        return it == errc::no_data ? 1 : 2;
-    };
-    return rank(left) >= rank(right) ? left : right;
+name_verdict worse(name_verdict left, name_verdict right) noexcept {
+    return weight_of(left.failed) >= weight_of(right.failed) ? left : right;
 }
 
-bool is_final(error it) noexcept {
-    return it != error{errc::host_not_found} && it != error{errc::no_data};
+name_status status_of(error it) noexcept {
+    if (!it) return name_status::success;
+    return weight_of(it) < 2 ? name_status::not_found : name_status::unavailable;
 }
 
 class collected final : public found_addresses {
@@ -144,12 +149,15 @@ public:
         read_at_ = now;
         hosts_ = hosts_table{text_of(on, options_.hosts_file)};
         services_ = service_table{text_of(on, options_.services_file)};
+        order_ = read_name_order(text_of(on, options_.order_file));
+        if (settings_ != nullptr && settings_->read_once()) return;
         dns_options wanted;
         for (const endpoint& each : options_.servers) wanted.servers.push_back(each.raw());
         wanted.settings_file = options_.settings_file;
         wanted.timeout = options_.timeout;
         wanted.tries = options_.tries;
-        io_result<std::shared_ptr<const dns_settings>> settings = dns_settings::read(wanted);
+        io_result<std::shared_ptr<const dns_settings>> settings =
+            dns_settings::read(wanted, on.host());
         settings_error_ = settings.error();
         settings_ = settings.take();
     }
@@ -174,22 +182,18 @@ public:
         return *found;
     }
 
-    /// The names to ask for in turn: resolv.conf(5), "search" and "ndots".
-    [[nodiscard]] std::vector<std::string> candidates(const std::string& name) const {
-        if (name.ends_with('.')) return {name};
-        const std::vector<std::string>& domains =
-            options_.search ? *options_.search : settings_->search();
-        const int dots_min = options_.dots_min.value_or(settings_->dots_min());
-        const bool as_it_is_first = std::ranges::count(name, '.') >= dots_min;
-        std::vector<std::string> made;
-        if (as_it_is_first) made.push_back(name);
-        for (const std::string& each : domains) {
-            std::string longer = name;
-            longer.append(1, '.').append(each);
-            made.push_back(std::move(longer));
-        }
-        if (!as_it_is_first) made.push_back(name);
-        return made;
+    /// Asks name servers for the candidates of `host` in turn. @pre  no `settings_error`.
+    task<name_verdict> ask_for(std::string host, std::uint16_t port, endpoint::family family,
+                               found_addresses& to) const;
+
+    [[nodiscard]] const std::vector<name_source>& order() const noexcept { return order_; }
+    /// @pre  no `settings_error`.
+    [[nodiscard]] const dns_settings& settings() const noexcept { return *settings_; }
+    /// @pre  no `settings_error`.
+    [[nodiscard]] candidate_names candidates(const std::string& name) const {
+        return candidate_names{name, options_.search ? *options_.search : settings_->search(),
+                               options_.dots_min.value_or(settings_->dots_min()),
+                               settings_->no_top_level_names()};
     }
 
 private:
@@ -203,6 +207,7 @@ private:
     resolver_options options_;
     hosts_table hosts_;
     service_table services_;
+    std::vector<name_source> order_;
     std::shared_ptr<const dns_settings> settings_;  // Null with an error.
     error settings_error_;
     std::mt19937_64 dice_;
@@ -212,46 +217,104 @@ private:
 
 namespace {
 
-task<error> ask_for_addresses(dns_query query, std::uint16_t port, found_addresses& to) {
-    io_result<dns_answer> answered = co_await std::move(query);
-    if (!answered.ok()) co_return answered.error();
+task<name_verdict> ask_for_addresses(dns_query query, std::uint16_t port, found_addresses& to) {
+    io_result<dns_answer> answered = co_await query;
+    if (!answered.ok()) co_return name_verdict{answered.error(), query.is_unreached()};
     std::vector<socket_address> raw = answered.take().addresses;
     if (raw.size() > addresses_max) raw.resize(addresses_max);
     std::vector<endpoint> some;
     some.reserve(raw.size());
     for (const socket_address& each : raw) some.emplace_back(endpoint{each}.address(), port);
     to.add(std::move(some));
-    co_return error{};
+    co_return name_verdict{};
 }
 
-// What is known without asking a server. True if that is all there is to say of `host`.
-bool find_here(io_context& on, const hosts_table& hosts, const std::string& host,
-               std::uint16_t port, endpoint::family family, std::vector<endpoint>& into,
-               error& outcome) {
+// "no-aaaa": A is asked for, so that a name that does not exist is known not to.
+task<name_verdict> ask_whether_it_is(dns_query query) {
+    const io_result<dns_answer> answered = co_await query;
+    if (answered.ok()) co_return name_verdict{failure(errc::no_data)};
+    co_return name_verdict{answered.error(), query.is_unreached()};
+}
+
+// The addresses of one name: one domain's IPv6 and another's IPv4 would be two hosts.
+task<name_verdict> ask_for_both(dns_query v6, dns_query v4, bool one_at_a_time, std::uint16_t port,
+                                found_addresses& to) {
+    name_verdict of_v6;
+    name_verdict of_v4;
+    if (one_at_a_time) {
+        of_v4 = co_await ask_for_addresses(std::move(v4), port, to);
+        of_v6 = co_await ask_for_addresses(std::move(v6), port, to);
+    } else {
+        auto [first, second] = co_await when_all(ask_for_addresses(std::move(v6), port, to),
+                                                 ask_for_addresses(std::move(v4), port, to));
+        of_v6 = first;
+        of_v4 = second;
+    }
+    if (!of_v6.failed || !of_v4.failed) co_return name_verdict{};
+    co_return worse(of_v6, of_v4);
+}
+
+// What is known without files and servers. True if that is all there is to say of `host`.
+bool find_special(io_context& on, const hosts_table& hosts, const std::string& host,
+                  std::vector<ip_address>& into, error& outcome) {
     io_result<ip_address> number = ip_address::parse(host);
     if (!number.ok()) number = parse_with_interface(on, host);
-    std::vector<ip_address> known;
+    outcome = failure(errc::no_data);
     if (number.ok()) {
-        known.push_back(number.value());
-    } else if (!is_a_name(host)) {
+        into.push_back(number.value());
+        return true;
+    }
+    if (!is_a_name(host)) {
         outcome =
             number.error().code() == errc::malformed ? failure(errc::malformed) : number.error();
         return true;
     }
-    std::string name = in_small_letters(host);
-    if (name.ends_with('.')) name.pop_back();
-    if (known.empty()) known = hosts.addresses_of(name);
-    const bool special = is_below(name, "localhost");
-    if (known.empty() && special) known = {ipv6::loopback(), ipv4::loopback()};
-    for (const ip_address& each : known) {
-        if (is_wanted(each, family)) into.emplace_back(each, port);
+    const std::string name = plain_name(host);
+    if (is_below(name, "localhost")) {
+        into = hosts.addresses_of(name);
+        if (into.empty()) into = {ipv6::loopback(), ipv4::loopback()};
+        return true;
     }
-    if (!into.empty()) return true;
-    outcome = failure(number.ok() || special ? errc::no_data : errc::host_not_found);
-    return number.ok() || special || is_below(name, "invalid") || is_below(name, "onion");
+    outcome = failure(errc::host_not_found);
+    if (!is_below(name, "invalid") && !is_below(name, "onion")) return false;
+    into = hosts.addresses_of(name);
+    return true;
+}
+
+std::vector<endpoint> wanted_of(const std::vector<ip_address>& all, endpoint::family family,
+                                std::uint16_t port) {
+    std::vector<endpoint> made;
+    for (const ip_address& each : all) {
+        if (is_wanted(each, family)) made.emplace_back(each, port);
+    }
+    return made;
 }
 
 }  // namespace
+
+task<name_verdict> resolver::state::ask_for(std::string host, std::uint16_t port,
+                                            endpoint::family family, found_addresses& to) const {
+    const std::shared_ptr<const dns_settings> how = settings_;
+    candidate_names names = candidates(host);
+    while (const std::string* name = names.next()) {
+        name_verdict found;
+        if (family == endpoint::family::v4 ||
+            (family == endpoint::family::none && how->no_aaaa())) {
+            found = co_await ask_for_addresses(dns_query{how, *name, dns_record::a}, port, to);
+        } else if (family == endpoint::family::none) {
+            found = co_await ask_for_both(dns_query{how, *name, dns_record::aaaa},
+                                          dns_query{how, *name, dns_record::a},
+                                          how->one_at_a_time(), port, to);
+        } else if (how->no_aaaa()) {
+            found = co_await ask_whether_it_is(dns_query{how, *name, dns_record::a});
+        } else {
+            found = co_await ask_for_addresses(dns_query{how, *name, dns_record::aaaa}, port, to);
+        }
+        if (!found.failed) co_return found;
+        names.note(found);
+    }
+    co_return names.outcome();
+}
 
 resolver::resolver() : resolver{resolver_options{}} {}
 resolver::resolver(resolver_options options)
@@ -265,35 +328,32 @@ task<io_result<>> resolver::find_by(std::shared_ptr<state> self, std::string hos
     const io_result<std::uint16_t> port = self->port_of(service, options.carrier);
     if (!port.ok()) co_return port.error();
 
-    std::vector<endpoint> here;
+    std::vector<ip_address> known;
     error outcome;
-    const endpoint::family family = options.family;
-    if (find_here(on, self->hosts(), host, port.value(), family, here, outcome)) {
-        if (!here.empty()) to.add(std::move(here));
-        co_return outcome;
+    if (find_special(on, self->hosts(), host, known, outcome)) {
+        std::vector<endpoint> some = wanted_of(known, options.family, port.value());
+        if (some.empty()) co_return outcome;
+        to.add(std::move(some));
+        co_return io_result<>{};
     }
-    if (self->settings_error()) co_return self->settings_error();
-
-    const std::vector<std::string> names = self->candidates(host);
-    for (const std::string& name : names) {
-        error v6 = failure(errc::host_not_found);
-        error v4 = failure(errc::host_not_found);
-        if (family == endpoint::family::none) {
-            // Both have one name: one domain's IPv6 and another's IPv4 would be two hosts.
-            auto [first, second] = co_await when_all(
-                ask_for_addresses(self->query(name, dns_record::aaaa), port.value(), to),
-                ask_for_addresses(self->query(name, dns_record::a), port.value(), to));
-            v6 = first;
-            v4 = second;
-        } else if (family == endpoint::family::v6) {
-            v6 = co_await ask_for_addresses(self->query(name, dns_record::aaaa), port.value(), to);
-        } else {
-            v4 = co_await ask_for_addresses(self->query(name, dns_record::a), port.value(), to);
+    const std::vector<name_source> order = self->order();
+    for (const name_source& each : order) {
+        name_status ended = name_status::unavailable;
+        if (each.from == name_source::kind::files) {
+            std::vector<endpoint> some = wanted_of(self->hosts().addresses_of(plain_name(host)),
+                                                   options.family, port.value());
+            ended = some.empty() ? name_status::not_found : name_status::success;
+            if (!some.empty() && each.ends_after(ended)) to.add(std::move(some));
+        } else if (each.from == name_source::kind::dns) {
+            if (self->settings_error()) co_return self->settings_error();
+            const name_verdict found =
+                co_await self->ask_for(host, port.value(), options.family, to);
+            if (found.failed && weight_of(found.failed) >= weight_of(outcome))
+                outcome = found.failed;
+            ended = status_of(found.failed);
         }
-        if (!v6 || !v4) co_return io_result<>{};
-        const error failed = worse(v6, v4);
-        if (is_final(failed)) co_return failed;
-        if (outcome != error{errc::no_data}) outcome = failed;
+        if (ended == name_status::success && each.ends_after(ended)) co_return io_result<>{};
+        if (outcome == errc::canceled || each.ends_after(ended)) break;
     }
     co_return outcome;
 }
@@ -314,10 +374,10 @@ task<io_result<std::vector<service_target>>> resolver::resolve_service_by(
     if (!is_a_name(name)) co_return failure(errc::malformed);
     if (self->settings_error()) co_return self->settings_error();
 
-    error outcome = failure(errc::host_not_found);
-    const std::vector<std::string> names = self->candidates(name);
-    for (const std::string& each : names) {
-        io_result<dns_answer> answered = co_await self->query(each, dns_record::srv);
+    candidate_names names = self->candidates(name);
+    while (const std::string* each = names.next()) {
+        dns_query query = self->query(*each, dns_record::srv);
+        io_result<dns_answer> answered = co_await query;
         if (answered.ok()) {
             std::vector<dns_service> found = answered.take().services;
             order_services(found, self->dice());
@@ -335,23 +395,33 @@ task<io_result<std::vector<service_target>>> resolver::resolve_service_by(
             if (targets.empty()) co_return failure(errc::no_data);
             co_return io_result<std::vector<service_target>>{std::move(targets)};
         }
-        if (is_final(answered.error())) co_return answered.error();
-        if (outcome != error{errc::no_data}) outcome = answered.error();
+        names.note({answered.error(), query.is_unreached()});
     }
-    co_return outcome;
+    co_return names.outcome().failed;
 }
 
 task<io_result<std::vector<std::string>>> resolver::reverse_by(std::shared_ptr<state> self,
                                                                ip_address address) {
     self->refresh(*io_context::current());
-    std::vector<std::string> known = self->hosts().names_of(address.unmapped());
-    if (!known.empty()) co_return io_result<std::vector<std::string>>{std::move(known)};
-    if (self->settings_error()) co_return self->settings_error();
-
-    io_result<dns_answer> answered =
-        co_await self->query(reverse_name_of(address.unmapped()), dns_record::ptr);
-    if (!answered.ok()) co_return answered.error();
-    co_return io_result<std::vector<std::string>>{answered.take().names};
+    error outcome = failure(errc::host_not_found);
+    const std::vector<name_source> order = self->order();
+    for (const name_source& each : order) {
+        name_status ended = name_status::unavailable;
+        if (each.from == name_source::kind::files) {
+            std::vector<std::string> known = self->hosts().names_of(address.unmapped());
+            if (!known.empty()) co_return io_result<std::vector<std::string>>{std::move(known)};
+            ended = name_status::not_found;
+        } else if (each.from == name_source::kind::dns) {
+            if (self->settings_error()) co_return self->settings_error();
+            io_result<dns_answer> answered =
+                co_await self->query(reverse_name_of(address.unmapped()), dns_record::ptr);
+            if (answered.ok()) co_return io_result<std::vector<std::string>>{answered.take().names};
+            if (weight_of(answered.error()) >= weight_of(outcome)) outcome = answered.error();
+            ended = status_of(answered.error());
+        }
+        if (outcome == errc::canceled || each.ends_after(ended)) break;
+    }
+    co_return outcome;
 }
 
 task<io_result<>> resolver::find(std::string host, std::string service, resolve_options options,

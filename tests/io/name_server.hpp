@@ -125,6 +125,7 @@ public:
         made.servers = {where()};
         made.hosts_file.clear();
         made.settings_file = "/dev/null";
+        made.order_file.clear();
         made.search.emplace();
         made.dots_min = 1;
         made.timeout = std::chrono::seconds{20};

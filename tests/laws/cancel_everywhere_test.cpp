@@ -116,6 +116,7 @@ struct silence {
         resolver_options made;
         made.servers = {datagrams.local_endpoint().value()};
         made.settings_file = "/dev/null";
+        made.order_file.clear();
         made.timeout = 1h;
         return made;
     }

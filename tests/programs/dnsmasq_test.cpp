@@ -51,6 +51,7 @@ public:
         made.servers = {where_};
         made.hosts_file.clear();
         made.settings_file = "/dev/null";
+        made.order_file.clear();
         made.search = {"test"};
         return made;
     }

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <memory>
 #include <set>
 #include <string>
@@ -48,7 +49,7 @@ void with_server(const name_server::script& script, const Body& body) {
     });
 }
 
-// A query that nobody answers, for the laws of waiting.
+// A query that no server answers, for the laws of waiting.
 class unanswered {
 public:
     static constexpr const char* name = "dns_query";
@@ -252,6 +253,46 @@ TEST_CASE("a loop that can wait for nothing ends a query with its own failure") 
     });
     CAPTURE(report.text);
     CHECK(report.passed());
+}
+
+TEST_CASE("a server has the time and the tries that the file says") {
+    const std::string path = "/tmp/gyre_dns_query_test." + std::to_string(::getpid());
+    std::ofstream{path} << "options timeout:1 attempts:1\n";
+    with_every_backend([&](const io_context_options& options) {
+        io_context io{options};
+        const udp_socket silent = udp_socket::bind(io, {ipv4::loopback(), 0}).take();
+        dns_options wanted;
+        wanted.servers = {silent.local_endpoint().value().raw()};
+        wanted.settings_file = path;
+        const auto how = dns_settings::read(wanted).take();
+        stop_chain chain;
+        const environment surroundings{io, &io, &chain};
+        int resumptions = 0;
+        const disposable asking = ask_in_frame(how, resumptions);
+        asking.frame.promise().env = &surroundings;
+        const time_point begun = std::chrono::steady_clock::now();
+        io.post([&asking] { resume(asking.frame); });
+        for (int each = 0; each < 5; ++each) io.poll();
+
+        CHECK(io.next_deadline() >= begun + 1s);
+        CHECK(io.next_deadline() <= std::chrono::steady_clock::now() + 1s);
+        asking.frame.destroy();
+    });
+    const auto script = [](const dns_question&) { return dns_reply{manner::silent}; };
+    with_server(script, [&](io_context&, name_server& server) -> task<> {
+        dns_options wanted;
+        wanted.servers = {server.where().raw()};
+        wanted.settings_file = path;
+        wanted.timeout = 10ms;
+
+        const auto answered =
+            co_await dns_query{dns_settings::read(wanted).take(), "it.test", dns_record::a};
+
+        CHECK(answered.error() == errc::timed_out);
+        while (server.asked().empty()) co_await yield();  // It may read later than that.
+        CHECK(server.asked().size() == 1);
+    });
+    ::unlink(path.c_str());
 }
 
 TEST_CASE("settings that cannot be are refused") {

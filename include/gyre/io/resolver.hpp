@@ -29,12 +29,16 @@ struct resolver_options {
     std::string hosts_file = "/etc/hosts";           ///< hosts(5); empty: none.
     std::string services_file = "/etc/services";     ///< services(5); empty: none.
 
-    /// How long the first server has for its answer, milliseconds at least; twice as long each time that all
-    /// of them have been asked. 0: as `settings_file` says, or 5 s.
-    duration timeout{};
-    int tries = 0;  ///< How often each server is asked; 0: as `settings_file` says, or 4 times.
+    /// Where hosts are looked for, in the `hosts` line of nsswitch.conf(5): "files" and "dns"; other sources
+    /// count as unavailable. Empty: in `hosts_file`, then by name servers.
+    std::string order_file = "/etc/nsswitch.conf";
 
-    /// Domains to look for a name in, instead of those of `settings_file`.
+    /// How long a server has for its answer before the next one is asked, up to an hour. An answer that is
+    /// late counts all the same. 0: as `settings_file` says, or 5 s.
+    duration timeout{};
+    int tries = 0;  ///< How often each server is asked; 0: as `settings_file` says, or twice.
+
+    /// Domains to look for a name in, instead of those of `settings_file`. "." is the name as it is.
     std::optional<std::vector<std::string>> search;
 
     /// How many dots a name must have to be tried as it is before it is looked for in the domains ("ndots"),
@@ -89,9 +93,12 @@ public:
     /// The addresses of `host`, best first (`in_order_of_preference`); up to 64 of each family.
     ///
     /// An address in numbers never touches the network: "192.0.2.1", "2001:db8::1", "fe80::1%eth0". Nor do
-    /// names below "localhost" (RFC 6761), "invalid" and "onion" (RFC 7686). A name in the hosts file has
-    /// the addresses there and no others. Else the name is looked for as it is and in the search domains, as
-    /// resolv.conf(5) says, until one of these names has an address; a dot at its end keeps it from that.
+    /// names below "localhost" (RFC 6761), "invalid" and "onion" (RFC 7686). Else sources are asked in the
+    /// order of `order_file`. A name in the hosts file has the addresses there and no others. Name servers
+    /// are asked for the name as it is and in the search domains, as resolv.conf(5) says and as glibc reads
+    /// it (docs/decisions/0062-settings-of-names.md), until one of these names has an address; a dot at its
+    /// end keeps it from that. A domain whose servers fail is passed over; a time-out leaves the name as it
+    /// is.
     ///
     /// @param  host     Owned.
     /// @param  service  A port in numbers, or a name such as "https"; a name is looked for in services(5).

@@ -22,6 +22,8 @@
 
 namespace gyre {
 
+struct resolv_conf;
+
 /// How name servers are asked.
 struct dns_options {
     dns_options() = default;
@@ -29,43 +31,58 @@ struct dns_options {
     std::vector<socket_address> servers;  ///< IPv4 or IPv6; if empty, those of `settings_file`.
     std::string settings_file = "/etc/resolv.conf";  ///< See resolv.conf(5).
 
-    /// How long the first server has for its answer, milliseconds at least; twice as long each time that
-    /// all of them have been asked. 0: as `settings_file` says, or 5 s.
+    /// How long a server has for its answer before the next one is asked, up to an hour. An answer that
+    /// is late counts all the same. 0: as `settings_file` says, or 5 s.
     duration timeout{};
-    int tries = 0;  ///< How often each server is asked; 0: as `settings_file` says, or 4 times.
+    int tries = 0;  ///< How often each server is asked; 0: as `settings_file` says, or twice.
 };
 
 /// What `dns_options` come to when the settings have been read. Never changes; shared by queries.
 class dns_settings {
 public:
-    /// Reads the settings, on the spot. A file that does not exist is an empty one.
+    /// Reads the settings of this machine, on the spot. A file that does not exist is an empty one. The
+    /// environment has its say as with glibc: LOCALDOMAIN, RES_OPTIONS.
     ///
     /// Errors:  `errc::permission_denied` if the file cannot be read, `errc::address_family_not_supported` of
-    ///          a server, `errc::invalid_argument`.
+    ///          a server, `errc::invalid_argument`; or why the file cannot be opened.
     /// Threads: any.
-    /// Cost:    reads `settings_file`.
+    /// Cost:    reads `settings_file`, and the host's name.
     [[nodiscard]] static io_result<std::shared_ptr<const dns_settings>> read(
         const dns_options& options);
+
+    /// The same of the machine that `from` is, which may be a simulated one.
+    [[nodiscard]] static io_result<std::shared_ptr<const dns_settings>> read(
+        const dns_options& options, host& from);
 
     dns_settings(const dns_settings&) = delete;
     dns_settings& operator=(const dns_settings&) = delete;
     ~dns_settings();
 
-    /// The domains to look for a name in, in this order.
-    [[nodiscard]] const std::vector<std::string>& search() const noexcept { return search_; }
+    /// The domains to look for a name in, in this order. "." is the name as it is.
+    [[nodiscard]] const std::vector<std::string>& search() const noexcept;
 
     /// How many dots a name has at least that is tried as it is before it is looked for in the domains.
-    [[nodiscard]] int dots_min() const noexcept { return dots_min_; }
+    [[nodiscard]] int dots_min() const noexcept;
+
+    /// True if A is to be asked for instead of AAAA, and its answer is no data ("no-aaaa").
+    [[nodiscard]] bool no_aaaa() const noexcept;
+
+    /// True if A and AAAA are to be asked for one after the other ("single-request").
+    [[nodiscard]] bool one_at_a_time() const noexcept;
+
+    /// True if a name without dots is not asked for as it is, once it was looked for in a domain
+    /// ("no-tld-query").
+    [[nodiscard]] bool no_top_level_names() const noexcept;
+
+    /// True if these settings are for as long as the program runs ("no-reload").
+    [[nodiscard]] bool read_once() const noexcept;
 
 private:
     friend class dns_query;
-    struct storage;
 
-    dns_settings();
+    explicit dns_settings(std::unique_ptr<const resolv_conf> said) noexcept;
 
-    std::unique_ptr<storage> storage_;
-    std::vector<std::string> search_;
-    int dots_min_ = 1;
+    std::unique_ptr<const resolv_conf> said_;
 };
 
 /// What is asked for: see RFC 1035 3.2.2, RFC 3596 2.1, RFC 2782.
@@ -96,8 +113,8 @@ struct dns_answer {
 ///                answer makes no sense.
 /// Cancellation:  `errc::canceled`, at once; sockets and timers are gone then.
 /// Threads:       resumes on the caller's executor.
-/// Cost:          about 80 KiB until it ends, most of it tables of c-ares; a socket, from a port that the
-///                kernel chooses, for each server that is asked.
+/// Cost:          for each server that is asked, until the query ends: about 80 KiB, most of it tables of
+///                c-ares, and a socket from a port that the kernel chooses.
 class [[nodiscard]] dns_query final : public stop_target {
 public:
     /// @param  how   Not null.
@@ -114,8 +131,12 @@ public:
                                      const environment* given) noexcept;
     [[nodiscard]] io_result<dns_answer> await_resume() noexcept { return std::move(outcome_); }
 
+    /// True if the query has failed since no server could be sent it: then the next name fares no better.
+    [[nodiscard]] bool is_unreached() const noexcept { return unreached_; }
+
 private:
     class conversation;
+    class dialogue;
 
     void end(io_result<dns_answer> outcome) noexcept;
 
@@ -125,6 +146,7 @@ private:
     std::unique_ptr<conversation> with_;  // While it waits.
     resumption back_;
     io_result<dns_answer> outcome_;
+    bool unreached_ = false;
 };
 
 }  // namespace gyre
