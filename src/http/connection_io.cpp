@@ -9,6 +9,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <string_view>
 
 namespace gyre::http {
@@ -37,6 +38,22 @@ task<> say_end(any_stream& to, duration limit) {
         const duration bound = std::min(limit, wait_when_stopped);
         static_cast<void>(co_await shielded(std::move(sent), bound));
     }
+}
+
+task<io_result<>> end_and_drop_rest(any_stream& to, duration limit) {
+    // Large, so that a peer in the middle of an upload is kept up with.
+    constexpr std::size_t piece_bytes = std::size_t{64} << 10;
+    const io_result<> said = to.shutdown_send();
+    if (!said.ok()) co_return said;
+    loop& home = co_await this_task::loop();
+    const time_point until = deadline_after(home.now(), limit);
+    const auto space = std::make_unique_for_overwrite<std::byte[]>(piece_bytes);
+    while (home.now() < until) {
+        const io_result<std::size_t> got = co_await with_deadline(
+            until, to.read_some(mutable_buffer{space.get(), piece_bytes}));
+        if (!got.ok()) break;
+    }
+    co_return io_result<>{};
 }
 
 task<io_result<>> connection_io::flush(const_buffer more, const_buffer behind) {

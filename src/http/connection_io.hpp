@@ -94,6 +94,13 @@ private:
 /// most; the peer's own end is not waited for. After a stop there is time for what needs no waiting.
 [[nodiscard]] task<> say_end(any_stream& to, duration limit);
 
+/// Ends our side of a stream that is closed next while its peer may send: closing a socket with bytes unread
+/// resets it, and the reset may overtake what was written last. So what comes is dropped, however much it is,
+/// until the peer ends as well, for `limit` at most.
+///
+/// Errors: those of ending our side. Cancellation: as if the limit were over. Cost: a buffer of 64 KiB.
+[[nodiscard]] task<io_result<>> end_and_drop_rest(any_stream& to, duration limit);
+
 /// What a peer may take for something that has no end: silent for so long at most, and no slower in all than
 /// a rate, however it spreads its bytes. Only time that was spent waiting for it counts.
 class pace {

@@ -249,20 +249,10 @@ task<io_result<>> server_connection::finish() {
     co_return ended;
 }
 
-// RFC 9112, 9.6: closing a socket with bytes that were not read resets it, and the reset may overtake the
-// answer. So our side ends first, and what the peer still sends is dropped, for a while.
+// RFC 9112, 9.6.
 task<io_result<>> server_connection::linger(io_result<> ended) {
-    constexpr std::size_t dropped_max = 256 * 1024;
-    std::size_t dropped = 0;
-    if (!io_.stream.shutdown_send().ok()) co_return ended;
-    const time_point until = deadline_after(env_->loop->now(), options_.linger_time_max);
-    while (dropped < dropped_max) {
-        io_.in.consume(io_.in.size());
-        const io_result<std::size_t> got =
-            co_await with_deadline(until, io_.stream.read_some(io_.in.prepare(1)));
-        if (!got.ok()) break;
-        dropped += got.value();
-    }
+    const io_result<> said = co_await end_and_drop_rest(io_.stream, options_.linger_time_max);
+    if (!said.ok()) co_return ended;
     told_end_ = true;
     co_return ended;
 }

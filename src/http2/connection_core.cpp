@@ -51,7 +51,8 @@ task<io_result<>> connection_core::run() {
     const auto body = [this](task_group& group) { return run_in(group); };
     co_await with_group(body);
     over_ = true;
-    if (lingers_) co_await linger();
+    // RFC 9113, 5.4.1: GOAWAY may be lost where bytes are unread.
+    if (lingers_) static_cast<void>(co_await http::end_and_drop_rest(stream_, times().linger_max));
     const bool stopping = env_->chain->stopping();
     const bool told = lingers_ && !stopping;
     // A write that a stop has ended is no failure: what it has encrypted leaves by itself.
@@ -76,20 +77,6 @@ task<> connection_core::run_in(task_group& group) {
     if (writer_ != nullptr) writer_->request(stop_level::stop);
     co_await group.join();
     group_ = nullptr;
-}
-
-// RFC 9113, 5.4.1: a connection that is closed at once with bytes unread is reset, and GOAWAY may be lost.
-task<> connection_core::linger() {
-    constexpr std::size_t dropped_max = 256 * 1024;
-    std::size_t dropped = 0;
-    if (!stream_.shutdown_send().ok()) co_return;
-    const time_point until = deadline_after(env_->loop->now(), times().linger_max);
-    while (dropped < dropped_max) {
-        const io_result<std::size_t> got =
-            co_await with_deadline(until, stream_.read_some(mutable_buffer{in_}));
-        if (!got.ok()) break;
-        dropped += got.value();
-    }
 }
 
 // -------- Reading --------

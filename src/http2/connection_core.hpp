@@ -108,7 +108,6 @@ private:
     [[nodiscard]] task<> read_all();
     [[nodiscard]] task<> write_all();
     [[nodiscard]] task<> watch();
-    [[nodiscard]] task<> linger();
     void receive(std::size_t size) noexcept;
     void stop_reader() noexcept;
     void shrink_output() noexcept;

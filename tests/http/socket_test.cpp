@@ -234,3 +234,80 @@ TEST_CASE("HTTP on sockets: a stop ends a handler that waits, and its connection
         CHECK_FALSE(got.ok());
     });
 }
+
+// RFC 9112, 9.6: closing with bytes unread resets the connection, and the reset may overtake the answer.
+TEST_CASE(
+    "HTTP on sockets: an early answer to a large upload arrives, however much is sent behind it") {
+    on_every_backend([](io_context& io) -> task<> {
+        constexpr std::size_t upload_bytes = std::size_t{8} << 20;
+        for (const bool refused : {false, true}) {
+            socket_pair ends = connected_pair(io);
+            const http::handler handle = [](http::request&) -> task<http::response> {
+                co_return http::response{http::status::forbidden};
+            };
+            http::connection_options options;
+            options.linger_time_max = 20s;
+            if (refused) options.body_bytes_max = 1000;
+            const http::connection_hooks hooks;
+            std::string heard;
+            error heard_end;
+            io_result<std::size_t> sent;
+            const auto serves = [&]() -> task<> {
+                static_cast<void>(co_await http::serve_connection(
+                    any_stream{std::move(ends.server)}, handle, options, hooks));
+            };
+            const auto body = [&](task_group& group) -> task<> {
+                group.spawn(serves);
+                std::string asked = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: ";
+                asked.append(std::to_string(upload_bytes)).append("\r\n\r\n");
+                static_cast<void>(co_await write_all(ends.client, bytes_of(asked)));
+                const std::string upload(upload_bytes, 'u');
+                sent = co_await write_all(ends.client, bytes_of(upload));
+                std::string space(4096, '\0');
+                while (!heard_end) {
+                    const io_result<std::size_t> got = co_await ends.client.read_some(space);
+                    heard.append(space, 0, got.value());
+                    heard_end = got.error();
+                }
+                static_cast<void>(ends.client.close());
+            };
+            co_await with_group(body);
+
+            CAPTURE(refused);
+            CHECK(sent.ok());
+            CHECK(heard.starts_with(refused ? "HTTP/1.1 413" : "HTTP/1.1 403"));
+            CHECK(heard_end == errc::eof);
+        }
+    });
+}
+
+TEST_CASE("HTTP on sockets: a peer that sends without end is listened to for a time only") {
+    on_every_backend([](io_context& io) -> task<> {
+        socket_pair ends = connected_pair(io);
+        const http::handler handle = [](http::request&) -> task<http::response> {
+            co_return http::response{http::status::forbidden};
+        };
+        http::connection_options options;
+        options.linger_time_max = 50ms;
+        const http::connection_hooks hooks;
+        error sent;
+        const auto serves = [&]() -> task<> {
+            static_cast<void>(co_await http::serve_connection(any_stream{std::move(ends.server)},
+                                                              handle, options, hooks));
+        };
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(serves);
+            const std::string_view asked =
+                "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 8000000\r\n\r\n";
+            static_cast<void>(co_await write_all(ends.client, bytes_of(asked)));
+            const std::string piece(64 * 1024, 'u');
+            while (!sent) {
+                const io_result<std::size_t> put = co_await write_all(ends.client, bytes_of(piece));
+                sent = put.error();
+            }
+        };
+        co_await with_group(body);
+
+        CHECK((sent == errc::broken_pipe || sent == errc::connection_reset));
+    });
+}

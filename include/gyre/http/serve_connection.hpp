@@ -59,8 +59,9 @@ struct connection_options {
     /// above, and by no more. 0: any rate. Only time spent waiting for the peer counts.
     std::uint64_t bytes_per_second_min = 240;
 
-    /// After the last answer, until the peer ends as well: closing at once can destroy that answer. At other
-    /// ends, until the stream has sent what it keeps back, such as TLS: the peer is not waited for.
+    /// After the last answer, until the peer ends as well: closing at once can destroy that answer. What the
+    /// peer still sends is dropped meanwhile, however much it is. At other ends, until the stream has sent
+    /// what it keeps back, such as TLS: the peer is not waited for.
     duration linger_time_max = std::chrono::seconds{2};
 
     std::string scheme = "http";  ///< What requests say, unless their target does.
