@@ -22,6 +22,17 @@ constexpr std::size_t chunk_bytes_max = 0xffff;
 // For what leaves by itself, with the loop's next turns; a peer that makes no room has been given up.
 constexpr duration wait_when_stopped = std::chrono::milliseconds{100};
 
+class set_while {
+public:
+    explicit set_while(bool& it) noexcept : it_{it} { it_ = true; }
+    set_while(const set_while&) = delete;
+    set_while& operator=(const set_while&) = delete;
+    ~set_while() { it_ = false; }
+
+private:
+    bool& it_;
+};
+
 }  // namespace
 
 task<> say_end(any_stream& to, duration limit) {
@@ -49,8 +60,8 @@ task<io_result<>> end_and_drop_rest(any_stream& to, duration limit) {
     const time_point until = deadline_after(home.now(), limit);
     const auto space = std::make_unique_for_overwrite<std::byte[]>(piece_bytes);
     while (home.now() < until) {
-        const io_result<std::size_t> got = co_await with_deadline(
-            until, to.read_some(mutable_buffer{space.get(), piece_bytes}));
+        const io_result<std::size_t> got =
+            co_await with_deadline(until, to.read_some(mutable_buffer{space.get(), piece_bytes}));
         if (!got.ok()) break;
     }
     co_return io_result<>{};
@@ -131,7 +142,9 @@ void framed_source::begin(body_framing framing, std::uint64_t bytes_max, bool co
     left_ = framing.by == body_framing::kind::length ? framing.length : 0;
     allowed_left_ = bytes_max;
     continue_due_ = continues;
-    ended_ = framing.by == body_framing::kind::none;
+    ended_ = false;
+    over.reset();
+    if (framing.by == body_framing::kind::none) end();
     failed_ = {};
     pace_ = pace{io_->bounds().silence_max, io_->bounds().bytes_per_second_min};
     chunks_.reset();
@@ -140,6 +153,7 @@ void framed_source::begin(body_framing framing, std::uint64_t bytes_max, bool co
 
 io_result<std::size_t> framed_source::fail(error why) noexcept {
     failed_ = why;
+    over.set();
     return why;
 }
 
@@ -169,7 +183,7 @@ std::optional<io_result<std::size_t>> framed_source::take_chunked(mutable_buffer
             io_->in.consume(consumed);
             if (chunks_.why() != refusal::none) return fail(error_for(chunks_.why()));
             if (chunks_.ended()) {
-                ended_ = true;
+                end();
                 return io_result<std::size_t>{error{errc::eof, activity::read}};
             }
             continue;
@@ -193,7 +207,7 @@ std::optional<io_result<std::size_t>> framed_source::try_read(mutable_buffer int
     if (framing_.by == body_framing::kind::length) {
         size = static_cast<std::size_t>(std::min<std::uint64_t>(size, left_));
         left_ -= size;
-        ended_ = left_ == 0;
+        if (left_ == 0) end();
     }
     std::memcpy(into.data(), io_->in.data().data(), size);
     io_->in.consume(size);
@@ -211,7 +225,7 @@ std::size_t framed_source::direct_max(std::size_t wanted) const noexcept {
 void framed_source::note_direct(std::size_t size) noexcept {
     if (framing_.by == body_framing::kind::length) {
         left_ -= size;
-        ended_ = left_ == 0;
+        if (left_ == 0) end();
     } else if (framing_.by == body_framing::kind::chunked) {
         chunks_.skip(size);
     }
@@ -237,23 +251,35 @@ task<io_result<>> framed_source::before_waiting() {
 task<io_result<std::size_t>> framed_source::read(mutable_buffer into) {
     constexpr std::size_t direct_min = 4096;  // Less is read through the window, with what follows.
     loop& home = co_await this_task::loop();
+    const set_while reading{reading_};
     for (;;) {
         if (const auto now = try_read(into)) co_return *now;
         if (continue_due_ || (flushes_before_waiting && !io_->out.empty())) {
             const io_result<> sent = co_await before_waiting();
             if (!sent.ok()) co_return fail(sent.error());
         }
+        const time_point begun = home.now();
+        const time_point until = deadline_after(begun, pace_.patience());
+        if (!io_->ahead_done.is_set()) {
+            const io_result<> came =
+                co_await with_deadline(io_->read_timer, until, io_->ahead_done.wait());
+            pace_.count(home.now() - begun, io_->in.size(), io_->stream);
+            if (came.ok() || (came.error() == errc::timed_out && !pace_.over())) continue;
+            if (came.error() == errc::canceled) co_return came.error();
+            co_return fail(came.error());
+        }
         const std::size_t direct = direct_max(into.size());
         const bool is_direct = direct >= direct_min;
         const mutable_buffer room = is_direct ? into.first(direct) : io_->in.prepare(1);
-        const time_point begun = home.now();
-        const io_result<std::size_t> got = co_await with_deadline(
-            io_->read_timer, deadline_after(begun, pace_.patience()), io_->stream.read_some(room));
+        io_result<std::size_t> got{io_->ended};
+        if (got.ok()) {
+            got = co_await with_deadline(io_->read_timer, until, io_->stream.read_some(room));
+        }
         pace_.count(home.now() - begun, got.value(), io_->stream);
         if (!is_direct) io_->in.commit(got.value());
         if (got.error() == errc::eof) {
             if (framing_.by == body_framing::kind::until_close) {
-                ended_ = true;
+                end();
                 co_return got;
             }
             // RFC 9112, 8: the message is incomplete.

@@ -49,6 +49,7 @@ public:
     connection_io(any_stream on, const limits& bounds) noexcept
         : stream{std::move(on)}, in{bounds.in}, bounds_{bounds} {
         idle_.set();
+        ahead_done.set();
     }
 
     /// Writes all of `out`, then `more` and `behind`. If another flush is under way, after that. Errors:
@@ -78,6 +79,8 @@ public:
     any_stream stream;
     flat_buffer in;
     std::string out;
+    error ended;       ///< How the peer's direction has ended, if `watch_peer` has seen it.
+    event ahead_done;  ///< Set while `watch_peer` does not read: one reads at a time.
     limit_timer read_timer;
     limit_timer write_timer;
 
@@ -177,8 +180,13 @@ public:
     [[nodiscard]] refusal why() const noexcept { return chunks_.why(); }
     [[nodiscard]] error failure() const noexcept { return failed_; }
 
+    /// Whether somebody waits for bytes of the body.
+    [[nodiscard]] bool reading() const noexcept { return reading_; }
+
     /// Answers may stand in `out` that the peer has to see before it is waited for.
     bool flushes_before_waiting = true;
+
+    event over;  ///< Nothing more is read of the body: it has ended, or failed.
 
 private:
     [[nodiscard]] io_result<std::size_t> fail(error why) noexcept;
@@ -187,6 +195,10 @@ private:
     [[nodiscard]] std::size_t direct_max(std::size_t wanted) const noexcept;
     void note_direct(std::size_t size) noexcept;
     [[nodiscard]] task<io_result<>> before_waiting();
+    void end() noexcept {
+        ended_ = true;
+        over.set();
+    }
 
     connection_io* io_;
     chunk_decoder chunks_;
@@ -196,6 +208,7 @@ private:
     std::uint64_t allowed_left_ = 0;  // Of what a body may have.
     bool continue_due_ = false;
     bool ended_ = true;
+    bool reading_ = false;
     error failed_;
     fields trailers_;
 };

@@ -5,6 +5,7 @@
 
 #include <gyre/http/message_pool.hpp>
 #include <gyre/http/serve_connection.hpp>
+#include <gyre/sync/event.hpp>
 #include <http/connection_io.hpp>
 #include <http/started_handler.hpp>
 
@@ -30,7 +31,8 @@ struct server_message {
     framed_source source;
     framed_sink sink;
     std::string out;  // Memory for answers, while no connection has the message.
-    std::optional<started_handler> running;
+    event left;       // The peer has, or waits no longer.
+    std::optional<attended_task<response>> running;
 };
 
 /// One that a connection has from the first byte of a request until the answer was written.

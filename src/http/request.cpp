@@ -3,6 +3,7 @@
 
 #include <gyre/base/check.hpp>
 #include <gyre/http/percent.hpp>
+#include <gyre/sync/sleep.hpp>
 
 namespace gyre::http {
 
@@ -48,6 +49,13 @@ std::optional<std::string> request::parameter(std::string_view name) const {
     return std::nullopt;
 }
 
+task<io_result<>> request::until_peer_left() const {
+    io_result<> waited;
+    if (left_ != nullptr) waited = co_await left_->wait();
+    else waited = co_await sleep_for(duration::max());
+    co_return waited;
+}
+
 void request::clear() noexcept {
     fields.clear();
     body = {};
@@ -60,6 +68,7 @@ void request::clear() noexcept {
     peer_.clear();
     client_.clear();
     chain_ = nullptr;
+    left_ = nullptr;
     parameter_count_ = 0;
 }
 

@@ -62,6 +62,11 @@ private:
     [[nodiscard]] task<io_result<>> linger(io_result<> ended);
     [[nodiscard]] task<io_result<>> write_rest(response& it, head_framing framing);
     [[nodiscard]] task<io_result<>> write_produced(response& it, head_framing framing);
+    template <class Result = response>
+    [[nodiscard]] auto surroundings_of(bool writes) noexcept {
+        return typename attended_task<Result>::surroundings{io_, message_->source, message_->left,
+                                                            options_.half_close, writes};
+    }
     [[nodiscard]] task<> drop_body();
     [[nodiscard]] task<io_result<>> upgrade(response it);
 
@@ -122,19 +127,21 @@ task<io_result<>> server_connection::run() {
                 if (!io_.wrote(put) && goes_on) sent = co_await io_.flush();
                 if (!sent.ok()) co_return sent;
             }
-            const io_result<std::size_t> got = co_await read_more();
+            io_result<std::size_t> got{io_.ended};
+            if (got.ok()) got = co_await read_more();
             note_read(got);
             if (got.ok()) continue;
             const io_result<> ended = co_await end_waiting(got.error());
             co_return ended;
         }
 
-        started_handler& running = message_->running.emplace(handle_, message_->what, io_);
+        attended_task<response>& running = message_->running.emplace(
+            surroundings_of(true), [this] { return handle_(message_->what); });
         const bool answered = co_await running;
         if (running.write_failure()) co_return running.write_failure();
         std::optional<response> instead;
         if (!answered) instead = answer_to_exception(running.failure());
-        response* const answer = answered ? &running.answer() : &*instead;
+        response* const answer = answered ? &running.result() : &*instead;
         if (must_wait_for_body(*answer)) co_await drop_body();
         judge(*answer);
         if (answer->upgrade) {
@@ -251,7 +258,8 @@ task<io_result<>> server_connection::finish() {
 
 // RFC 9112, 9.6.
 task<io_result<>> server_connection::linger(io_result<> ended) {
-    const io_result<> said = co_await end_and_drop_rest(io_.stream, options_.linger_time_max);
+    const duration wait = io_.ended ? duration{} : options_.linger_time_max;
+    const io_result<> said = co_await end_and_drop_rest(io_.stream, wait);
     if (!said.ok()) co_return ended;
     told_end_ = true;
     co_return ended;
@@ -279,6 +287,8 @@ void server_connection::begin_request() {
     message_->source.flushes_before_waiting = true;
     message_->what.body = body_reader{message_->source};
     message_->what.set_chain(env_->chain);
+    message_->left.reset();
+    message_->what.set_peer_left(&message_->left);
     message_->what.set_peer(options_.peer);
     if (!options_.client.empty()) message_->what.set_client(options_.client);
     if (message_->what.scheme().empty()) message_->what.set_scheme(options_.scheme);
@@ -417,14 +427,16 @@ task<io_result<>> server_connection::write_produced(response& it, head_framing f
     }
     message_->sink.begin(mode, framing.length, it.trailers);
     is_cut_ = mode == framed_sink::mode::until_close;
-    exception_slot failure;
-    kept_in<io_result<>> writing{producer.write(body_writer{message_->sink}), failure};
-    const std::optional<io_result<>> written = co_await writing;
-    if (!written) {
-        if (hooks_.on_exception) hooks_.on_exception(message_->what, failure);
+    const auto begins = [&] { return producer.write(body_writer{message_->sink}); };
+    attended_task<io_result<>> writing{surroundings_of<io_result<>>(false), begins};
+    const bool kept = co_await writing;
+    if (!kept) {
+        if (hooks_.on_exception) hooks_.on_exception(message_->what, writing.failure());
         co_return error{errc::broken_promise, activity::write};
     }
-    if (!written->ok()) co_return *written;
+    const error failed = writing.result().error();
+    if (failed && message_->left.is_set()) co_return error{errc::connection_reset, activity::read};
+    if (failed) co_return failed;
     co_return message_->sink.end();
 }
 

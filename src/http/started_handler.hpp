@@ -1,49 +1,43 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A handler's run: it keeps exceptions in, and what is finished does not wait for it.
+// The run of a handler or a producer: it keeps exceptions in, and what is finished does not wait for it.
 //
 // Answers that were made without waiting are collected for one write. Once a handler has to wait, they are
-// written beside it.
+// written beside it, and it is stopped if its peer leaves.
 #pragma once
 
 #include <gyre/base/exception.hpp>
 #include <gyre/coro/branch.hpp>
 #include <gyre/http/handler.hpp>
 #include <http/connection_io.hpp>
+#include <http/peer_watch.hpp>
 
 #include <coroutine>
 #include <optional>
-#include <type_traits>
 #include <utility>
 
 namespace gyre::http {
 
-/// Awaits the answer to one request, and keeps it; false if the handler threw.
-class [[nodiscard]] started_handler final : public fork_point {
+/// Awaits a task of the program's, and keeps its result; false if it threw. What derives from it begins
+/// other things beside the task once that waits.
+template <class Result>
+class [[nodiscard]] started_task : public fork_point {
 public:
     using bound_when_awaited = void;
 
-    /// @param  with, what, io  Borrowed.
-    started_handler(const handler& with, http::request& what, connection_io& io) noexcept
-        : io_{io} {
-        run_catching(failure_, [&] { answering_.emplace(with(what)); });
-    }
-    started_handler(const started_handler&) = delete;
-    started_handler& operator=(const started_handler&) = delete;
-    ~started_handler() { let_go(); }
-
-    [[nodiscard]] const char* waiting_for() const noexcept override { return "a handler"; }
+    started_task(const started_task&) = delete;
+    started_task& operator=(const started_task&) = delete;
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter,
                                      const environment* given) noexcept {
         open(waiter, *given);
-        if (answering_) {
-            enter(answering_->chain);
-            answering_->start(*this, env(), inherited());
+        if (running_) {
+            enter(running_->chain);
+            running_->start(*this, env(), inherited());
         }
         if (pending() > 1) {
-            if (!io_.out.empty() && !io_.flushing()) write_what_is_there();
+            begins_to_wait();
             return suspend(true);
         }
         // A client that sends without end must give way, whatever its requests need.
@@ -52,43 +46,112 @@ public:
         return true;
     }
     [[nodiscard]] bool await_resume() const noexcept {
-        return failure_.empty() && answering_.has_value();
+        return failure_.empty() && running_.has_value();
     }
 
     /// @pre  there is one.
-    [[nodiscard]] response& answer() noexcept { return answering_->result(); }
+    [[nodiscard]] Result& result() noexcept { return running_->result(); }
 
-    /// What left the handler.
+    /// What left the task.
     [[nodiscard]] exception_slot& failure() noexcept { return failure_; }
 
-    /// What kept earlier answers from being written: the handler was stopped then.
-    [[nodiscard]] error write_failure() const noexcept { return write_failure_; }
-
-    template <class Branch>
-    void branch_ended(Branch& it) noexcept {
+    void branch_ended(branch<task<Result>, started_task>& it) noexcept {
         failure_.keep_first(it.failure());
-        if constexpr (std::is_same_v<Branch, writing_branch>) {
-            write_failure_ = failure_.empty() ? it.take().error() : error{};
-            if (write_failure_) stop_branches(stop_level::stop);
-        }
+        over_ = true;
+        has_ended();
         leave(it.chain);
     }
 
-private:
-    using answering_branch = branch<task<response>, started_handler>;
-    using writing_branch = branch<task<io_result<>>, started_handler>;
+protected:
+    /// @param  make  Makes the task; may throw.
+    template <class Make>
+    explicit started_task(const Make& make) noexcept {
+        run_catching(failure_, [&] { running_.emplace(make()); });
+    }
+    /// What derives from it calls `let_go` before its members end.
+    ~started_task() = default;
 
-    void write_what_is_there() noexcept {
-        writing_.emplace(io_.flush());
-        enter(writing_->chain);
-        writing_->start(*this, env(), inherited());
+    /// The task waits; it has ended after it has waited.
+    virtual void begins_to_wait() noexcept = 0;
+    virtual void has_ended() noexcept = 0;
+
+    void stop_task() noexcept {
+        if (!over_) running_->chain.request(stop_level::stop);
     }
 
-    connection_io& io_;
     exception_slot failure_;
+
+private:
+    std::optional<branch<task<Result>, started_task>> running_;
+    bool over_ = false;
+};
+
+/// A task of a connection of HTTP/1. While it waits, answers that are finished are written, and its peer is
+/// watched: if that leaves, the task is stopped.
+template <class Result>
+class [[nodiscard]] attended_task final : public started_task<Result> {
+public:
+    /// What it waits for; borrowed.
+    struct surroundings {
+        connection_io& io;
+        framed_source& body;
+        event& left;      ///< Set when the peer has left.
+        bool half_close;  ///< As in `connection_options`.
+        bool writes;      ///< True if `io.out` is to be written beside the task.
+    };
+
+    template <class Make>
+    attended_task(const surroundings& in, const Make& make) noexcept
+        : started_task<Result>{make}, in_{in} {}
+    ~attended_task() { this->let_go(); }
+
+    [[nodiscard]] const char* waiting_for() const noexcept override {
+        return in_.writes ? "a handler" : "a body's producer";
+    }
+
+    /// What kept earlier answers from being written: the task was stopped then.
+    [[nodiscard]] error write_failure() const noexcept { return write_failure_; }
+
+    using started_task<Result>::branch_ended;
+    void branch_ended(branch<task<io_result<>>, attended_task>& it) noexcept {
+        this->failure_.keep_first(it.failure());
+        const error how = it.failure().empty() ? it.take().error() : error{};
+        if (writing_ && &it == &*writing_) {
+            write_failure_ = how;
+            if (how) this->stop_branches(stop_level::stop);
+        } else {
+            is_watched_ = false;
+            if (how && how != errc::canceled) {
+                in_.left.set();
+                this->stop_task();
+            }
+        }
+        this->leave(it.chain);
+    }
+
+private:
+    using beside = std::optional<branch<task<io_result<>>, attended_task>>;
+
+    void begins_to_wait() noexcept override {
+        if (in_.writes && !in_.io.out.empty() && !in_.io.flushing())
+            begin(writing_, in_.io.flush());
+        is_watched_ = true;
+        begin(watching_, watch_peer(in_.io, in_.body, in_.half_close));
+    }
+    void has_ended() noexcept override {
+        if (is_watched_) watching_->chain.request(stop_level::stop);
+    }
+    void begin(beside& as, task<io_result<>> what) noexcept {
+        as.emplace(std::move(what));
+        this->enter(as->chain);
+        as->start(*this, this->env(), this->inherited());
+    }
+
+    surroundings in_;
     error write_failure_;
-    std::optional<answering_branch> answering_;
-    std::optional<writing_branch> writing_;
+    beside writing_;
+    beside watching_;
+    bool is_watched_ = false;
 };
 
 /// Awaits a task of the program's; nothing if it threw.

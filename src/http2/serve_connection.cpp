@@ -140,7 +140,10 @@ void server_connection::closes(engine_stream& of, error_code code) noexcept {
     const error why = error_of_close(it, code);
     it.in.fail(why);
     if (!it.out.done()) it.out.fail(why);
-    if (!whole && it.chain != nullptr) it.chain->request(stop_level::stop);
+    if (!whole) {
+        it.left.set();
+        if (it.chain != nullptr) it.chain->request(stop_level::stop);
+    }
     it.changed.set();
 }
 
@@ -159,6 +162,7 @@ void server_connection::fail_streams(error why) noexcept {
         if (!it.running) return keep(it);
         it.in.fail(why);
         it.out.fail(why);
+        if (over() && why != errc::canceled) it.left.set();
         if (it.chain != nullptr) it.chain->request(stop_level::stop);
         it.changed.set();
     });
@@ -192,6 +196,7 @@ task<> server_connection::answer(server_exchange& it) {
 task<> server_connection::ask(server_exchange& it) {
     it.request.body = http::body_reader{it.in};
     it.request.set_chain(it.chain);
+    it.request.set_peer_left(&it.left);
     it.request.set_peer(options_.peer);
     it.request.set_client(options_.client);
     it.request.set_scheme(options_.scheme);

@@ -13,6 +13,7 @@ void server_exchange::clear() noexcept {
     answer.reset();
     refused.reset();
     changed.reset();
+    left.reset();
     chain = nullptr;
     cookies_.clear();
     head_done = running = closed = has_authority_ = malformed_ = false;

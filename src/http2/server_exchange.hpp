@@ -42,6 +42,7 @@ public:
     std::optional<http::response> answer;
     std::optional<http::status> refused;  ///< Answered without the handler.
     event changed;                        ///< All of the answer has left, or the stream is closed.
+    event left;                           ///< The peer wants no answer any more.
     time_point sent_at{};                 ///< When something of the answer has left.
     stop_chain* chain = nullptr;          ///< Of its task.
     bool head_done = false;

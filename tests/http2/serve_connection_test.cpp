@@ -4,6 +4,7 @@
 #include <gyre/http2/serve_connection.hpp>
 
 #include <gyre/sync/event.hpp>
+#include <gyre/sync/timeout.hpp>
 #include <http2/by_hand.hpp>
 
 #include <string>
@@ -296,4 +297,49 @@ TEST_CASE("http2: a client that goes while it is answered is an error, and stops
         CHECK(stopped);
         CHECK(in.breached == breach::none);
     });
+}
+
+TEST_CASE("http2: a handler and a producer learn that their client waits no longer") {
+    // RFC 9113, 5.4.2 and 9.1.
+    for (const bool produces : {false, true}) {
+        for (const bool resets : {false, true}) {
+            in_a_world([produces, resets]() -> task<> {
+                io_result<> stopped;
+                bool left = false;
+                io_result<> waited = errc::busy;
+                const auto waits = [&](http::request& what) -> task<io_result<>> {
+                    waited = co_await shielded(what.until_peer_left(), 1h);
+                    stopped = co_await sleep_for(1h);
+                    left = what.peer_left();
+                    co_return stopped;
+                };
+                const auto handle = [&](http::request& what) -> task<http::response> {
+                    if (produces) {
+                        auto write = [&](http::body_writer) { return waits(what); };
+                        co_return http::response{http::status::ok,
+                                                 http::produced_by(std::move(write))};
+                    }
+                    static_cast<void>(co_await waits(what));
+                    co_return http::response{http::status::ok};
+                };
+                server_by_hand in{handle};
+                const auto talk = [&]() -> task<> {
+                    co_await in.greet();
+                    static_cast<void>(co_await in.peer.say(get(1)));
+                    static_cast<void>(co_await sleep_for(1s));
+                    if (resets) {
+                        const std::string reset = frame_of(frame::rst_stream, 0, 1, number(8));
+                        static_cast<void>(co_await in.peer.say(reset));
+                        static_cast<void>(co_await sleep_for(1s));
+                    }
+                    in.peer.close();
+                };
+                co_await in.run(talk);
+                CHECK(waited.ok());
+                CHECK(stopped.error() == errc::canceled);
+                CHECK(left);
+                CHECK(in.took < 1min);
+            });
+        }
+    }
 }

@@ -8,9 +8,11 @@
 
 #include <gyre/base/result.hpp>
 #include <gyre/coro/stop.hpp>
+#include <gyre/coro/task.hpp>
 #include <gyre/http/body_reader.hpp>
 #include <gyre/http/fields.hpp>
 #include <gyre/http/method.hpp>
+#include <gyre/sync/event.hpp>
 
 #include <array>
 #include <cstddef>
@@ -85,6 +87,19 @@ public:
         return chain_ != nullptr && chain_->level() >= stop_level::drain;
     }
 
+    /// True if the client has left, or takes its request back. A handler that waits is stopped then.
+    [[nodiscard]] bool peer_left() const noexcept { return left_ != nullptr && left_->is_set(); }
+
+    /// Waits until the client has left: for what goes on when its handler is stopped, or ends otherwise.
+    /// Over HTTP/1 that is noticed while a handler or a producer waits, once it has done so for 20 ms, unless
+    /// more than one read's worth of further requests has come, or a part of the body waits to be read.
+    ///
+    /// Errors:        none but cancellation.
+    /// Cancellation:  `errc::canceled`: the handler is stopped for another reason, such as the server's end.
+    /// Threads:       the connection's loop, until the response has been sent.
+    /// Cost:          one frame from the frame cache.
+    [[nodiscard]] task<io_result<>> until_peer_left() const;
+
     /// What a route took from the path under `name`, decoded; nothing if it has no such part or that is
     /// malformed.
     [[nodiscard]] std::optional<std::string> parameter(std::string_view name) const;
@@ -108,6 +123,8 @@ public:
     void set_client(std::string_view client);
     /// @param  chain  Of the coroutine that serves the connection; borrowed. May be null.
     void set_chain(const stop_chain* chain) noexcept { chain_ = chain; }
+    /// @param  left  Set when the peer has left; borrowed. May be null.
+    void set_peer_left(event* left) noexcept { left_ = left; }
 
     static constexpr std::size_t parameters_max = 8;
     /// False if there are as many already. @param  it  Borrowed: views of the route and of this target.
@@ -124,6 +141,7 @@ private:
     std::string peer_;
     std::string client_;
     const stop_chain* chain_ = nullptr;
+    event* left_ = nullptr;
     std::array<path_parameter, parameters_max> parameters_;
     std::size_t parameter_count_ = 0;
 };

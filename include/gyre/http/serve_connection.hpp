@@ -64,6 +64,11 @@ struct connection_options {
     /// what it keeps back, such as TLS: the peer is not waited for.
     duration linger_time_max = std::chrono::seconds{2};
 
+    /// True if a peer that ends its direction after a request still waits for the answer, as `nc -N` does.
+    /// Else it has left, as a browser that was closed: a handler or a producer that waits is stopped. A
+    /// peer that has left is noticed then by a reset, or by what is written to it, only.
+    bool half_close = false;
+
     std::string scheme = "http";  ///< What requests say, unless their target does.
     std::string peer;             ///< The peer's address, as text, for requests.
     std::string client;           ///< Who the peer has proved to be, as text, for requests.
