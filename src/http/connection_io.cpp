@@ -60,8 +60,8 @@ task<io_result<>> end_and_drop_rest(any_stream& to, duration limit) {
     const time_point until = deadline_after(home.now(), limit);
     const auto space = std::make_unique_for_overwrite<std::byte[]>(piece_bytes);
     while (home.now() < until) {
-        const io_result<std::size_t> got =
-            co_await with_deadline(until, to.read_some(mutable_buffer{space.get(), piece_bytes}));
+        const io_result<std::size_t> got = co_await with_deadline(
+            until, to.read_some(mutable_buffer{space.get(), piece_bytes}));
         if (!got.ok()) break;
     }
     co_return io_result<>{};
@@ -321,6 +321,7 @@ void framed_sink::begin(mode how, std::uint64_t length, fields& trailers) noexce
     left_ = length;
     trailers_ = &trailers;
     chunk_open_ = false;
+    untouched_ = true;
 }
 
 // The size is written when it is known, with zeros in front: RFC 9112, 7.1 allows them.
@@ -343,6 +344,7 @@ void framed_sink::close_chunk() noexcept {
 }
 
 void framed_sink::append(const_buffer from) {
+    untouched_ = false;
     if (mode_ == mode::chunked) {
         const std::size_t in_it = chunk_open_ ? io_->out.size() - chunk_at_ - chunk_digits - 2 : 0;
         if (chunk_open_ && from.size() > chunk_bytes_max - in_it) close_chunk();
@@ -362,6 +364,7 @@ std::optional<io_result<std::size_t>> framed_sink::try_write(const_buffer from) 
 
 task<io_result<std::size_t>> framed_sink::write(const_buffer from) {
     const bool direct = from.size() >= direct_min;
+    untouched_ = false;
     close_chunk();
     if (direct && mode_ == mode::chunked) append_chunk_size(io_->out, from.size());
     const std::string_view end = direct && mode_ == mode::chunked ? "\r\n" : "";
@@ -374,6 +377,7 @@ task<io_result<std::size_t>> framed_sink::write(const_buffer from) {
 }
 
 task<io_result<>> framed_sink::flush() {
+    untouched_ = false;
     close_chunk();
     const io_result<> sent = co_await io_->flush();
     co_return sent;

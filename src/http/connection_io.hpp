@@ -238,6 +238,12 @@ public:
     /// had declared.
     [[nodiscard]] io_result<> end();
 
+    /// The producer has failed: `out` ends with what it has written, and lacks the body's end.
+    void cut() noexcept { close_chunk(); }
+
+    /// Whether it has neither written nor flushed anything.
+    [[nodiscard]] bool untouched() const noexcept { return untouched_; }
+
 private:
     void open_chunk();
     void close_chunk() noexcept;
@@ -254,6 +260,7 @@ private:
     fields* trailers_ = nullptr;
     std::size_t chunk_at_ = 0;  // Of `out`: where the size of the open chunk stands.
     bool chunk_open_ = false;
+    bool untouched_ = true;
 };
 
 }  // namespace gyre::http

@@ -62,6 +62,7 @@ private:
     [[nodiscard]] task<io_result<>> linger(io_result<> ended);
     [[nodiscard]] task<io_result<>> write_rest(response& it, head_framing framing);
     [[nodiscard]] task<io_result<>> write_produced(response& it, head_framing framing);
+    [[nodiscard]] task<io_result<>> cut(error why);
     template <class Result = response>
     [[nodiscard]] auto surroundings_of(bool writes) noexcept {
         return typename attended_task<Result>::surroundings{io_, message_->source, message_->left,
@@ -101,6 +102,7 @@ private:
     std::uint64_t served_ = 0;
     unsigned in_a_row_ = 0;       // Requests since the last read, or since others had their turn.
     std::uint64_t may_drop_ = 0;  // Of the present request's body.
+    std::size_t answer_at_ = 0;   // Of `io_.out`: where the present answer's head stands.
     refusal refused_ = refusal::none;  // Of its head.
     next after_ = next::request;
     bool is_cut_ = false;      // Of an answer that ends with the connection, not all has been sent.
@@ -373,6 +375,7 @@ head_framing server_connection::framing_of(const response& it) noexcept {
 // `write_rest` has to follow.
 bool server_connection::append_whole(const response& it, head_framing framing) {
     constexpr std::size_t copied_max = 16 * 1024;
+    answer_at_ = io_.out.size();
     append_head(io_.out, it, framing, date_line());
     if (leaves_body()) return false;
     if (!sends_body(it)) return true;
@@ -430,14 +433,37 @@ task<io_result<>> server_connection::write_produced(response& it, head_framing f
     const auto begins = [&] { return producer.write(body_writer{message_->sink}); };
     attended_task<io_result<>> writing{surroundings_of<io_result<>>(false), begins};
     const bool kept = co_await writing;
+    error failed;
     if (!kept) {
         if (hooks_.on_exception) hooks_.on_exception(message_->what, writing.failure());
-        co_return error{errc::broken_promise, activity::write};
+        failed = {errc::broken_promise, activity::write};
+    } else {
+        failed = writing.result().error();
     }
-    const error failed = writing.result().error();
-    if (failed && message_->left.is_set()) co_return error{errc::connection_reset, activity::read};
-    if (failed) co_return failed;
-    co_return message_->sink.end();
+    if (!failed) failed = message_->sink.end().error();
+    if (!failed) co_return io_result<>{};
+    const io_result<> ended = co_await cut(failed);
+    co_return ended;
+}
+
+// Its producer has failed: the peer gets what it has written, without an end. If it has written nothing and
+// the head has not left, it is not too late for another answer.
+task<io_result<>> server_connection::cut(error why) {
+    if (message_->left.is_set()) co_return error{errc::connection_reset, activity::read};
+    if (env_->chain->stopping()) co_return why;
+    if (message_->sink.untouched()) {
+        io_.out.resize(answer_at_);
+        const head_framing framing{head_framing::connection::close, head_framing::body::length, 0};
+        append_head(io_.out, response{status::internal_server_error}, framing, date_line());
+        is_cut_ = false;
+    }
+    message_->sink.cut();
+    const io_result<> sent = co_await io_.flush();
+    // As after the last answer, where what the peer still sends would reset the connection.
+    const bool reads_on = !message_->source.ended() || !io_.in.empty();
+    if (!sent.ok() || is_cut_ || !reads_on) co_return why;
+    const io_result<> ended = co_await linger(why);
+    co_return ended;
 }
 
 // Reads the request's body to its end, if that is not asked too much: else no other request follows.

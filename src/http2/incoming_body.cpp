@@ -37,7 +37,8 @@ io_result<std::size_t> incoming_body::failure() const noexcept {
 }
 
 std::optional<io_result<std::size_t>> incoming_body::try_read(mutable_buffer into) noexcept {
-    if (failed_) return failure();
+    // What came before a failure can still be read, as over HTTP/1.
+    if (failed_ && (waiting_.empty() || failed_ == errc::limit_exceeded)) return failure();
     if (waiting_.empty()) {
         if (came_whole_) return io_result<std::size_t>{error{errc::eof, activity::read}};
         if (continue_due_) tell_to_go_on();

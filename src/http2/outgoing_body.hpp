@@ -40,6 +40,9 @@ public:
     [[nodiscard]] task<io_result<>> flush() override;
     [[nodiscard]] http::fields& trailers() noexcept override { return *trailers_; }
 
+    /// Whether nothing was written.
+    [[nodiscard]] bool untouched() const noexcept { return collected_.empty() && sent_ == 0; }
+
     /// The producer has ended: `errc::malformed` if it has written less than was declared.
     [[nodiscard]] io_result<> end() noexcept;
 

@@ -32,6 +32,7 @@ public:
     server_connection& operator=(const server_connection&) = delete;
 
 private:
+    class produced_answer;
     static constexpr std::size_t kept_max = 16;  // Records of exchanges that are used again.
 
     engine_stream* opens(std::int32_t id) noexcept override;
@@ -55,6 +56,13 @@ private:
     [[nodiscard]] task<> write_produced(server_exchange& it);
     [[nodiscard]] task<> await_close(server_exchange& it);
     void judge(server_exchange& it);
+    [[nodiscard]] static bool is_bodiless(const server_exchange& it) noexcept {
+        return it.request.method() == http::method::head || http::forbids_body(it.answer->status);
+    }
+    [[nodiscard]] static bool is_produced(const server_exchange& it) noexcept {
+        return it.answer->body.producer() != nullptr && !is_bodiless(it);
+    }
+    static void begin_body(server_exchange& it);
     void send_head(server_exchange& it);
     void end(server_exchange& it) noexcept;
     void keep(server_exchange& it) noexcept;
@@ -72,6 +80,29 @@ private:
     std::size_t live_ = 0;  // Invariant: the size of `present_`.
     std::size_t spare_count_ = 0;
     std::uint64_t served_ = 0;
+};
+
+// A producer's run. The head is sent once it waits: until then it is not too late for another one.
+class server_connection::produced_answer final : public http::started_task<io_result<>> {
+public:
+    produced_answer(server_connection& on, server_exchange& it)
+        : started_task{[&it] {
+              return it.answer->body.producer()->write(http::body_writer{it.out});
+          }},
+          on_{on},
+          it_{it} {}
+    ~produced_answer() { let_go(); }
+
+    [[nodiscard]] const char* waiting_for() const noexcept override { return "a body's producer"; }
+
+private:
+    void begins_to_wait() noexcept override {
+        if (!it_.closed) on_.send_head(it_);
+    }
+    void has_ended() noexcept override {}
+
+    server_connection& on_;
+    server_exchange& it_;
 };
 
 server_connection::~server_connection() {
@@ -185,9 +216,11 @@ task<> server_connection::answer(server_exchange& it) {
     }
     if (it.closed) co_return;
     judge(it);
-    send_head(it);
-    if (!it.out.done() && it.answer->body.producer() != nullptr) {
+    if (is_produced(it)) {
         co_await write_produced(it);
+    } else {
+        begin_body(it);
+        send_head(it);
     }
     it.in.drop(options_.dropped_bytes_max);
     if (!it.closed) co_await await_close(it);
@@ -224,6 +257,19 @@ void server_connection::judge(server_exchange& it) {
     }
 }
 
+void server_connection::begin_body(server_exchange& it) {
+    http::response& made = *it.answer;
+    const std::optional<std::uint64_t> size = made.body.size();
+    const bool empty = made.body.producer() == nullptr && size.value_or(0) == 0;
+    if (is_bodiless(it) || (empty && made.trailers.empty())) {
+        it.out.begin_none();
+    } else if (made.body.producer() != nullptr) {
+        it.out.begin(size, made.trailers);
+    } else {
+        it.out.begin(made.body.bytes(), made.trailers);
+    }
+}
+
 void server_connection::send_head(server_exchange& it) {
     http::response& made = *it.answer;
     std::array<char, 3> status{};
@@ -252,29 +298,33 @@ void server_connection::send_head(server_exchange& it) {
         wire().add("content-length", {digits.data(), end});
     }
 
-    const bool bodiless = asked_head || http::forbids_body(made.status);
-    const bool empty = made.body.producer() == nullptr && size.value_or(0) == 0;
-    if (bodiless || (empty && made.trailers.empty())) {
-        it.out.begin_none();
-    } else if (made.body.producer() != nullptr) {
-        it.out.begin(size, made.trailers);
-    } else {
-        it.out.begin(made.body.bytes(), made.trailers);
-    }
+    it.head_said = true;
     it.sent_at = now();
     wire().send_response(it, it.out.done());
     wake();
 }
 
 task<> server_connection::write_produced(server_exchange& it) {
-    exception_slot failure;
-    http::kept_in writing{it.answer->body.producer()->write(http::body_writer{it.out}), failure};
-    const std::optional<io_result<>> written = co_await writing;
-    if (!written && hooks_.on_exception) hooks_.on_exception(it.request, failure);
-    io_result<> ended = written ? *written : io_result<>{errc::canceled};
+    begin_body(it);
+    produced_answer writing{*this, it};
+    const bool kept = co_await writing;
+    if (!kept && hooks_.on_exception) hooks_.on_exception(it.request, writing.failure());
+    io_result<> ended = kept ? writing.result() : io_result<>{errc::canceled};
     if (ended.ok()) ended = it.out.end();
-    if (ended.ok() || it.closed) co_return;
-    // The peer must not take what came for all of it.
+    if (it.closed) co_return;
+    if (!ended.ok() && !it.head_said && it.out.untouched()) {
+        // It is not too late for another answer.
+        it.answer.emplace(http::status::internal_server_error);
+        it.out.clear();
+        begin_body(it);
+        send_head(it);
+        co_return;
+    }
+    if (!it.head_said) send_head(it);
+    if (ended.ok()) co_return;
+    // The peer gets what was written, and must not take it for all.
+    static_cast<void>(co_await it.out.flush());
+    if (it.closed) co_return;
     it.out.fail(ended.error());
     wire().reset(it, ended.error() == errc::timed_out ? error_code::cancel : error_code::internal);
     wake();

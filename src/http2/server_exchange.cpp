@@ -16,7 +16,7 @@ void server_exchange::clear() noexcept {
     left.reset();
     chain = nullptr;
     cookies_.clear();
-    head_done = running = closed = has_authority_ = malformed_ = false;
+    head_done = running = head_said = closed = has_authority_ = malformed_ = false;
 }
 
 void server_exchange::add_field(std::string_view name, std::string_view value) {

@@ -46,8 +46,9 @@ public:
     time_point sent_at{};                 ///< When something of the answer has left.
     stop_chain* chain = nullptr;          ///< Of its task.
     bool head_done = false;
-    bool running = false;  ///< It has a task.
-    bool closed = false;   ///< The engine knows it no longer, or the connection has ended.
+    bool running = false;    ///< It has a task.
+    bool head_said = false;  ///< Of the answer.
+    bool closed = false;     ///< The engine knows it no longer, or the connection has ended.
 
 private:
     std::string cookies_;

@@ -12,7 +12,12 @@
 #include <http/fed_stream.hpp>
 #include <support/harness.hpp>
 #include <support/settle.hpp>
+#include <support/transports.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -272,5 +277,73 @@ TEST_CASE("a body of known size may be sent by other means, behind its head") {
         CHECK(asked == 1);  // To HEAD nothing is sent.
         CHECK(out_at_sending.ends_with("content-length: 7\r\n\r\n"));
         CHECK(over.out.find("\r\n\r\nsssssssHTTP/1.1 200 OK\r\n") != std::string::npos);
+    });
+}
+
+namespace {
+
+// Writes so many bytes, and fails.
+http::handler fails_behind(std::size_t bytes, std::optional<std::uint64_t> declared,
+                           bool flushes = false) {
+    return [=](http::request&) -> task<http::response> {
+        auto write = [=](http::body_writer to) -> task<io_result<>> {
+            const std::string text(bytes, 'x');
+            if (!text.empty()) static_cast<void>(co_await write_all(to, bytes_of(text)));
+            if (flushes) static_cast<void>(co_await to.flush());
+            co_return error{errc::no_buffer_space, activity::read};
+        };
+        co_return http::response{http::status::ok, http::produced_by(std::move(write), declared)};
+    };
+}
+
+}  // namespace
+
+// RFC 9112, 8.
+TEST_CASE("what a producer has written before it fails arrives, and nothing that ends it") {
+    on_every_transport([](io_context&) -> task<> {
+        for (const std::size_t bytes : {500, 40'000}) {
+            for (const bool declared : {false, true}) {
+                for (const bool newest : {false, true}) {
+                    std::optional<std::uint64_t> size;
+                    if (declared) size = 50'000;
+                    traffic over;
+                    over.in = newest ? "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
+                                     : "GET / HTTP/1.0\r\nHost: h\r\n\r\n";
+                    over.in.append(newest ? get_fast : "");
+
+                    const io_result<> ended =
+                        co_await serve_traffic(over, fails_behind(bytes, size));
+
+                    CAPTURE(bytes);
+                    CAPTURE(declared);
+                    CAPTURE(newest);
+                    CHECK(ended.error() == errc::no_buffer_space);
+                    CHECK(over.out.starts_with("HTTP/1.1 200 "));
+                    CHECK(over.out.find("HTTP/1.1", 1) == std::string::npos);
+                    const std::size_t head = std::min(over.out.size(), over.out.find("\r\n\r\n"));
+                    CHECK(std::ranges::count(over.out.substr(head), 'x') ==
+                          static_cast<std::ptrdiff_t>(bytes));
+                    CHECK_FALSE(over.out.ends_with("0\r\n\r\n"));
+                }
+            }
+        }
+    });
+}
+
+TEST_CASE("a producer that fails before its head has left is answered with 500") {
+    on_every_transport([](io_context&) -> task<> {
+        for (const bool flushes : {false, true}) {
+            traffic over;
+            over.in = std::string{get_slow} + std::string{get_fast};
+
+            const io_result<> ended =
+                co_await serve_traffic(over, fails_behind(0, std::nullopt, flushes));
+
+            CAPTURE(flushes);
+            CHECK(ended.error() == errc::no_buffer_space);
+            CHECK(over.out.starts_with(flushes ? "HTTP/1.1 200 " : "HTTP/1.1 500 "));
+            CHECK(over.out.find("HTTP/1.1", 1) == std::string::npos);
+            CHECK((over.out.find("connection: close") == std::string::npos) == flushes);
+        }
     });
 }

@@ -291,3 +291,48 @@ TEST_CASE("http2: a producer that fails, or writes too little, resets its stream
         CHECK(ends.served.ok());
     });
 }
+
+TEST_CASE("http2: what a producer has written before it fails arrives, and nothing that ends it") {
+    on_every_backend([](io_context&) -> task<> {
+        for (const std::size_t bytes : {0, 500, 100'000}) {
+            for (const bool waits : {false, true}) {
+                const auto fails = [=](http::body_writer to) -> task<io_result<>> {
+                    const std::string text(bytes, 'x');
+                    if (!text.empty()) static_cast<void>(co_await write_all(to, bytes_of(text)));
+                    if (waits) static_cast<void>(co_await sleep_for(1ms));
+                    co_return error{errc::no_buffer_space, activity::read};
+                };
+                const http::handler broken = [=](http::request&) -> task<http::response> {
+                    co_return http::response{http::status::ok, http::produced_by(fails)};
+                };
+                two_ends ends{broken};
+                http::status status{};
+                std::string got;
+                error ended;
+                const auto talk = [&]() -> task<> {
+                    const http::request what = request_of("/");
+                    io_result<http2::received_response> answer = co_await ends.client.send(what);
+                    ended = answer.error();
+                    if (!answer.ok()) co_return;
+                    http2::received_response it = answer.take();
+                    status = it.status;
+                    std::string space(5'000, ' ');
+                    while (!ended) {
+                        const io_result<std::size_t> more = co_await it.body.read_some(space);
+                        got.append(space, 0, more.value());
+                        ended = more.error();
+                    }
+                };
+                co_await between(ends, talk);
+
+                CAPTURE(bytes);
+                CAPTURE(waits);
+                const bool too_late = bytes > 0 || waits;
+                CHECK(status ==
+                      (too_late ? http::status::ok : http::status::internal_server_error));
+                CHECK(got == std::string(bytes, 'x'));
+                CHECK(ended == (too_late ? errc::connection_aborted : errc::eof));
+            }
+        }
+    });
+}

@@ -120,7 +120,8 @@ public:
 
     /// Writes the body to `to`, once. Not called where no body is sent, as in the answer to HEAD.
     ///
-    /// @return An error ends the connection without the end of the body, so that the peer notices.
+    /// @return An error ends the answer: what was written arrives, without the body's end, so that the peer
+    ///         notices. Before anything was written, or the head has left, the peer gets 500 instead.
     ///
     /// Errors:        its own, and those of `to`.
     /// Cancellation:  as it waits for what it sends.
