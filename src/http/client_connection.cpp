@@ -88,7 +88,7 @@ head_framing client_connection::state::framing_of(const request& what, const res
 task<io_result<received_response>> client_connection::state::send(const request& what,
                                                                   response_body body) {
     using result = io_result<received_response>;
-    if (!is_sendable(what)) co_return result{errc::invalid_argument};
+    if (!is_sendable(what, body.size())) co_return result{errc::invalid_argument};
     if (!source.ended()) co_return result{errc::busy};
 
     broken = true;  // Until all has gone well.

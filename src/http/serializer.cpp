@@ -90,6 +90,32 @@ bool is_sendable(const request& it) noexcept {
            visible(it.authority()) && !it.fields.refused();
 }
 
+bool is_sendable(const request& it, std::optional<std::uint64_t> size) noexcept {
+    if (!is_sendable(it)) return false;
+    std::size_t hosts = 0;
+    for (const field each : it.fields) {
+        if (equal_without_case(each.name, "host")) {
+            const bool is_host = !each.value.empty() &&
+                                 each.value.find_first_of(" \t/?#@\\") == std::string_view::npos;
+            const bool agrees =
+                it.authority().empty() || equal_without_case(each.value, it.authority());
+            if (++hosts > 1 || !is_host || !agrees) return false;
+        } else if (equal_without_case(each.name, "content-length")) {
+            std::uint64_t said = 0;
+            const char* const end = each.value.data() + each.value.size();
+            const auto read = std::from_chars(each.value.data(), end, said);
+            if (read.ec != std::errc{} || read.ptr != end || size != said) return false;
+        } else if (equal_without_case(each.name, "transfer-encoding")) {
+            if (size || !equal_without_case(each.value, "chunked")) return false;
+        }
+    }
+    return true;
+}
+
+std::string_view host_of(const request& it) noexcept {
+    return it.fields.value_or("host", it.authority());
+}
+
 void append_head(std::string& to, const response& it, head_framing framing,
                  std::string_view date_line) {
     constexpr std::size_t status_line_max = 64;  // The longest reason has 31 characters.
@@ -118,14 +144,15 @@ void append_head(std::string& to, const response& it, head_framing framing,
 
 void append_head(std::string& to, const request& it, head_framing framing) {
     constexpr std::size_t around_start = 32;  // Blanks, the version and Host.
-    head_writer head{to, it.method_text().size() + it.target().size() + it.authority().size() +
-                             around_start + room_for(it.fields) + head_writer::framing_max};
+    const std::string_view host = host_of(it);
+    head_writer head{to, it.method_text().size() + it.target().size() + host.size() + around_start +
+                             room_for(it.fields) + head_writer::framing_max};
     head.put(it.method_text());
     head.put(" ");
     head.put(it.target());
     head.put(" HTTP/1.1\r\n");
     // RFC 9110, 7.2: Host comes first, also where it is empty.
-    head.put(field{"host", it.authority()});
+    head.put(field{"host", host});
     for (const field each : it.fields) {
         if (!is_framing(each.name) && !equal_without_case(each.name, "host")) head.put(each);
     }

@@ -211,7 +211,8 @@ task<io_result<received_response>> client_connection::state::send(const http::re
     using result = io_result<received_response>;
     received_response got;
     got.unprocessed = true;
-    if (!http::is_sendable(what)) co_return result{errc::invalid_argument, std::move(got)};
+    if (!http::is_sendable(what, body.size()))
+        co_return result{errc::invalid_argument, std::move(got)};
     if (!accepts()) co_return result{errc::closed, std::move(got)};
     const io_result<> turn = co_await turn_awaiter{*this};
     if (!turn.ok()) co_return result{turn.error(), std::move(got)};
@@ -251,8 +252,9 @@ bool client_connection::state::submit(client_exchange& it, const http::request& 
     const bool tunnels = what.method() == http::method::connect;
     wire().add(":method", what.method_text());
     if (!tunnels) wire().add(":scheme", what.scheme().empty() ? "http" : what.scheme());
-    if (!what.authority().empty() || tunnels) {
-        wire().add(":authority", tunnels ? what.target() : what.authority());
+    const std::string_view host = http::host_of(what);
+    if (!host.empty() || tunnels) {
+        wire().add(":authority", tunnels ? what.target() : host);
     }
     if (!tunnels) wire().add(":path", what.target());
     add_fields(wire(), what.fields);

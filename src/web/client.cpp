@@ -3,6 +3,7 @@
 
 #include <gyre/base/check.hpp>
 #include <gyre/coro/this_task.hpp>
+#include <gyre/http/serializer.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <web/connection_pool.hpp>
 #include <web/decoded_body.hpp>
@@ -75,11 +76,14 @@ bool is_stale(error failed) noexcept {
 
 http::request request_for(const client_request& what, const client_options& options,
                           bool forwarded) {
-    http::request made{what.method, what.where.target()};
+    http::request made;
+    if (what.method == http::method::other) made.set_method(what.other_method);
+    else made.set_method(what.method);
+    made.set_target(what.where.target());
     if (forwarded) made.set_target(what.where.to_string());  // RFC 9112, 3.2.2.
-    made.set_authority(what.where.authority());
     made.fields = what.fields;
-    made.fields.remove("host");
+    // RFC 9112, 3.2.2: a proxy goes by the target, and Host says the same.
+    if (forwarded || !made.fields.contains("host")) made.set_authority(what.where.authority());
     if (!made.fields.contains("user-agent") && !options.user_agent.empty()) {
         made.fields.add("user-agent", options.user_agent);
     }
@@ -92,6 +96,14 @@ http::request request_for(const client_request& what, const client_options& opti
         made.fields.set("proxy-authorization", written.value_or("authorization"));
     }
     return made;
+}
+
+// What can be known before there is a connection; only what is rare is looked at.
+bool is_sendable(const client_request& what, const client_options& options, bool forwarded) {
+    const http::fields& said = what.fields;
+    const bool usual = what.method != http::method::other && !said.contains("host") &&
+                       !said.contains("content-length") && !said.contains("transfer-encoding");
+    return usual || http::is_sendable(request_for(what, options, forwarded), what.body.size());
 }
 
 // Where a redirect leads, if it may be followed.
@@ -110,6 +122,7 @@ io_result<url> target_of(std::string_view location, const url& from,
 void redirect(client_request& what, http::status code, url to) {
     if (becomes_get(code, what.method)) {
         what.method = http::method::get;
+        what.other_method.clear();
         what.body = {};
         for (const char* const each :
              {"content-type", "content-encoding", "content-language", "content-location",
@@ -119,7 +132,7 @@ void redirect(client_request& what, http::status code, url to) {
     }
     if (!what.where.same_origin(to)) {
         for (const char* const each :
-             {"authorization", "cookie", "proxy-authorization", "origin"}) {
+             {"authorization", "cookie", "proxy-authorization", "origin", "host"}) {
             what.fields.remove(each);
         }
     }
@@ -202,11 +215,14 @@ task<io_result<client_response>> client::perform_parsed(std::shared_ptr<state> s
 task<io_result<client_response>> client::perform(std::shared_ptr<state> self, client_request what) {
     const client_options& options = self->options;
     const std::string& scheme = what.where.scheme();
-    const bool named = what.method != http::method::other && what.method != http::method::connect;
-    if (!named || (scheme != "http" && scheme != "https")) co_return errc::invalid_argument;
+    const bool tunnels = what.method == http::method::connect || what.other_method == "CONNECT";
+    if (tunnels || (scheme != "http" && scheme != "https")) co_return errc::invalid_argument;
     loop& home = co_await this_task::loop();
     const time_point until = deadline_after(home.read_clock(), options.total_time_max);
     for (std::size_t redirects = 0;; ++redirects) {
+        if (!is_sendable(what, options, self->pool.forwards(what.where))) {
+            co_return errc::invalid_argument;
+        }
         const bool has_producer = what.body.producer() != nullptr;
         io_result<connection_pool::lease> leased =
             co_await with_deadline(until, self->pool.take(what.where));

@@ -120,7 +120,11 @@ task<io_result<any_stream>> connection_pool::connect_now(const url& where, purpo
     const bool by_proxy = goes_through_proxy(where);
     const std::string host = by_proxy ? options_.via->host : where.host();
     const std::uint16_t port = by_proxy ? options_.via->port : where.port();
-    io_result<stream_socket> connected = co_await connect_to(host, port, options_.connecting);
+    std::optional<endpoint> known;
+    if (!by_proxy && options_.connect_at) known = options_.connect_at(where);
+    io_result<stream_socket> connected;
+    if (known) connected = co_await stream_socket::connect(*known);
+    else connected = co_await connect_to(host, port, options_.connecting);
     if (!connected.ok()) co_return connected.error();
     any_stream stream{connected.take()};
     // A proxy forwards requests alone.

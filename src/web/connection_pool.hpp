@@ -71,6 +71,11 @@ public:
     /// What is going to be said on a stream.
     enum class purpose : std::uint8_t { requests, other_protocol };
 
+    /// Whether requests for `where` are forwarded by the proxy.
+    [[nodiscard]] bool forwards(const url& where) const {
+        return goes_through_proxy(where) && !where.is_secure();
+    }
+
     /// A stream to `where`, through the proxy and TLS if need be; nothing to do with leases.
     [[nodiscard]] task<io_result<any_stream>> connect(const url& where, purpose of);
 

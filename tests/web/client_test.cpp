@@ -9,11 +9,13 @@
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <support/harness.hpp>
+#include <support/scratch_directory.hpp>
 #include <support/settle.hpp>
 #include <web/site.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -631,6 +633,144 @@ TEST_CASE("requests that cannot be sent, and URLs that are none, touch no networ
             client_request{http::method::connect, web::url::parse("http://h/").take()});
         CHECK(unsent.error() == errc::invalid_argument);
         CHECK(web.counters().connections == 0);
+    };
+    on_every_backend(run);
+}
+
+namespace {
+
+// Says which Host came, and by which method.
+task<http::response> tell_host(http::request& what) {
+    std::string text{what.method_text()};
+    text.append(" ").append(what.fields.value_or("host")).append(" ").append(what.authority());
+    co_return http::response{http::status::ok, "text/plain", std::move(text)};
+}
+
+task<std::string> text_of_answer(client& web, client_request what) {
+    io_result<client_response> got = co_await web.send(std::move(what));
+    if (!got.ok()) co_return std::string{"failed"};
+    const client_response answer = got.take();
+    io_result<std::string> text = co_await answer.text();
+    co_return text.take();
+}
+
+}  // namespace
+
+TEST_CASE("the Host of a request is sent as it was given, and any method") {
+    const auto run = [](io_context& io) -> task<> {
+        const auto body = [](listening_site& at) -> task<> {
+            client web;
+            client_request by_name{"PROPFIND", web::url::parse(at.url("/")).take()};
+            by_name.fields.set("host", "other.example:81");
+            const std::string said = co_await text_of_answer(web, std::move(by_name));
+            CHECK(said == "PROPFIND other.example:81 other.example:81");
+            client_request usual{"GET", web::url::parse(at.url("/")).take()};
+            CHECK(usual.method == http::method::get);
+            const std::string host = usual.where.authority();
+            const std::string plain = co_await text_of_answer(web, std::move(usual));
+            CHECK(plain == "GET " + host + " " + host);
+        };
+        co_await with_site(io, tell_host, {}, body);
+    };
+    on_every_backend(run);
+}
+
+TEST_CASE("what a request says of its framing is what is sent, or it is refused") {
+    struct row {
+        const char* name;
+        const char* value;
+        bool is_known;
+        bool is_sent;
+    };
+    const std::vector<row> rows{{"content-length", "5", true, true},
+                                {"content-length", "4", true, false},
+                                {"content-length", "5", false, false},
+                                {"content-length", "5x", true, false},
+                                {"transfer-encoding", "chunked", false, true},
+                                {"transfer-encoding", "chunked", true, false},
+                                {"transfer-encoding", "gzip, chunked", false, false},
+                                {"host", "a b", true, false},
+                                {"host", "user@h", true, false},
+                                {"host", "h/path", true, false},
+                                {"host", "", true, false}};
+    const auto run = [&](io_context& io) -> task<> {
+        const auto body = [&](listening_site& at) -> task<> {
+            for (const row& each : rows) {
+                client web;
+                client_request what{http::method::post, web::url::parse(at.url("/tell")).take()};
+                what.fields.add(each.name, each.value);
+                what.body = "hello";
+                if (!each.is_known) {
+                    what.body = http::produced_by([](http::body_writer to) -> task<io_result<>> {
+                        const io_result<std::size_t> put =
+                            co_await write_all(to, bytes_of(std::string_view{"hello"}));
+                        co_return put.error();
+                    });
+                }
+                const io_result<client_response> got = co_await web.send(std::move(what));
+                CAPTURE(each.name);
+                CAPTURE(each.value);
+                CAPTURE(each.is_known);
+                CHECK(got.error() == (each.is_sent ? errc::ok : errc::invalid_argument));
+                CHECK((web.counters().connections == 0) == !each.is_sent);
+            }
+        };
+        co_await with_site(io, usual_site(), {}, body);
+    };
+    on_every_backend(run);
+}
+
+TEST_CASE("a proxy is not told of another Host than that of the URL, nor is another origin") {
+    const auto run = [](io_context& io) -> task<> {
+        client_options by_proxy;
+        by_proxy.via.emplace();
+        by_proxy.via->host = "127.0.0.1";
+        by_proxy.via->port = 1;
+        client through{by_proxy};
+        client_request forwarded{http::method::get, web::url::parse("http://h/").take()};
+        forwarded.fields.set("host", "other");
+        const io_result<client_response> refused = co_await through.send(std::move(forwarded));
+        CHECK(refused.error() == errc::invalid_argument);
+
+        const auto inner = [&](listening_site& there) -> task<> {
+            const auto outer = [&](listening_site& here) -> task<> {
+                client web;
+                const std::string from = here.url("/go?to=" + there.url("/"));
+                client_request what{http::method::get, web::url::parse(from).take()};
+                what.fields.set("host", "other");
+                const std::string said = co_await text_of_answer(web, std::move(what));
+                const std::string host = there.where.to_string();
+                CHECK(said == "GET " + host + " " + host);
+            };
+            co_await with_site(io, usual_site(), {}, outer);
+        };
+        co_await with_site(io, tell_host, {}, inner);
+    };
+    on_every_backend(run);
+}
+
+TEST_CASE("an upstream may be a Unix-domain socket") {
+    const auto run = [](io_context& io) -> task<> {
+        const scratch_directory here;
+        const endpoint where = endpoint::local(here / "it.sock").value();
+        io_result<stream_acceptor> listening = stream_acceptor::listen(io, where);
+        REQUIRE(listening.ok());
+        io_result<> ended{errc::busy};
+        const auto both = [&](task_group& group) -> task<> {
+            group.spawn(note_serving(listening.take(), tell_host, {}, ended));
+            client_options options;
+            options.connect_at = [&where](const web::url& asked) -> std::optional<endpoint> {
+                if (asked.host() == "docker") return where;
+                return std::nullopt;
+            };
+            client web{options};
+            client_request what{http::method::get, web::url::parse("http://docker/").take()};
+            const std::string said = co_await text_of_answer(web, std::move(what));
+            CHECK(said == "GET docker docker");
+            group.request_stop();
+        };
+        co_await with_group(both);
+        CHECK_FALSE(ended.error());
     };
     on_every_backend(run);
 }

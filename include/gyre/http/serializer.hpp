@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -42,6 +43,16 @@ struct head_framing {
 /// The same: a target without blanks and controls, a token as the method.
 [[nodiscard]] bool is_sendable(const request& it) noexcept;
 
+/// The same with a body: what the request's own fields say of Host and framing is what is going to be sent. That
+/// is one Host, of a host and perhaps a port, and the authority if there is that as well; a Content-Length
+/// of the body's size; Transfer-Encoding "chunked" for a body of unknown size.
+///
+/// @param  size  Of the body; nothing if it is not known.
+[[nodiscard]] bool is_sendable(const request& it, std::optional<std::uint64_t> size) noexcept;
+
+/// What Host and `:authority` say: the field, or else the authority. @pre  `is_sendable(it, size)`.
+[[nodiscard]] std::string_view host_of(const request& it GYRE_LIFETIMEBOUND) noexcept;
+
 /// Appends status line and fields, with the empty line.
 ///
 /// @param  date_line  A whole line, as `date_cache::line` makes it, unless the response has its own; may be
@@ -50,7 +61,7 @@ struct head_framing {
 void append_head(std::string& to, const response& it, head_framing framing,
                  std::string_view date_line);
 
-/// Appends request line and fields, with the empty line; Host first, of the authority.
+/// Appends request line and fields, with the empty line; Host first, as `host_of` says.
 /// @pre  `is_sendable(it)`.
 void append_head(std::string& to, const request& it, head_framing framing);
 

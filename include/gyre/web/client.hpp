@@ -18,6 +18,7 @@
 #include <gyre/http/response.hpp>
 #include <gyre/http/status.hpp>
 #include <gyre/io/connect_to.hpp>
+#include <gyre/io/endpoint.hpp>
 #include <gyre/tls/context.hpp>
 #include <gyre/tls/stream.hpp>
 #include <gyre/web/url.hpp>
@@ -74,6 +75,11 @@ struct client_options {
     tls::context settings;
     tls::stream_options tls;
 
+    /// Where to connect for a URL, in place of looking up its host: a Unix-domain socket, or an address that
+    /// is known. Nothing: as usual. Empty: none. Not asked of what goes through the proxy. The answer for an
+    /// origin stays the same while the client lives, since its connections are shared. Must not throw.
+    std::function<std::optional<endpoint>(const url&)> connect_at;
+
     std::optional<web::proxy> via;  ///< None: each connection is to the server itself.
     /// Which URLs go through the proxy; all if empty. Must not throw.
     std::function<bool(const url&)> proxied;
@@ -86,9 +92,18 @@ struct client_options {
 struct client_request {
     client_request() = default;
     client_request(http::method what, url from) : method{what}, where{std::move(from)} {}
+    /// By the method's name, which may be any token: "PROPFIND".
+    client_request(std::string_view what, url from)
+        : method{http::method_of(what)}, where{std::move(from)} {
+        if (method == http::method::other) other_method = what;
+    }
 
-    http::method method = http::method::get;  ///< Not `other`, not `connect`.
+    http::method method = http::method::get;  ///< Not `connect`.
+    std::string other_method;                 ///< The name of `method::other`.
     url where;
+    /// Host may be among them, for a server that is asked by another name than that of `where`; it does not
+    /// follow a redirect to another origin. A Content-Length has to be the body's size, a Transfer-Encoding
+    /// "chunked", for a body of unknown size.
     http::fields fields;
     /// Text and bytes can be sent again, what a producer makes cannot: such a request is not repeated, and a
     /// redirect that wants its body again is handed out.
@@ -151,7 +166,8 @@ public:
     ///
     /// @param  what  Owned.
     ///
-    /// Errors:        `errc::invalid_argument` for a request that cannot be sent; `errc::limit_exceeded`
+    /// Errors:        `errc::invalid_argument` for a request that cannot be sent, such as one to a proxy with
+    ///                another Host than that of `where`; `errc::limit_exceeded`
     ///                after too many redirects; `errc::permission_denied` for one from https to http, or for
     ///                a proxy that wants other credentials; `errc::connection_refused` for one that makes no
     ///                tunnel; `errc::timed_out`; those of `connect_to`, `tls::connect`,
