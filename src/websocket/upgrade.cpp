@@ -23,10 +23,11 @@ task<> close_at_drain(connection& on, duration close_timeout) {
 }
 
 task<> run_session(http::upgraded_connection from, agreement agreed, connection_options options,
-                   session run) {
+                   bool closes_at_drain, session run) {
     connection on{std::move(from.stream), role::server, std::move(agreed), bytes_of(from.early),
                   options};
-    co_await when_any(run(on), close_at_drain(on, options.close_timeout));
+    if (closes_at_drain) co_await when_any(run(on), close_at_drain(on, options.close_timeout));
+    else co_await run(on);
     const bool stopped = co_await this_task::stop_state() >= stop_level::drain;
     const close_code code = stopped ? close_code::going_away : close_code::normal;
     static_cast<void>(co_await shielded(on.close(code), options.close_timeout * 2));
@@ -49,9 +50,9 @@ http::response upgrade(const http::request& asked, const upgrade_options& option
     }
     connection_options kept = options.connection;
     if (options.handshake.deflate) kept.deflate = *options.handshake.deflate;
-    answer.upgrade = [agreed = std::move(made.agreed), kept,
+    answer.upgrade = [agreed = std::move(made.agreed), kept, closes = options.closes_at_drain,
                       run = std::move(run)](http::upgraded_connection from) {
-        return run_session(std::move(from), agreed, kept, run);
+        return run_session(std::move(from), agreed, kept, closes, run);
     };
     return answer;
 }

@@ -60,6 +60,7 @@ task<http::response> answer(http::request& asked) {
     upgrade_options options;
     options.handshake.deflate.emplace();
     options.handshake.subprotocols = {"chat"};
+    options.closes_at_drain = asked.query() != "stays";
     co_return upgrade(asked, options, echo);
 }
 
@@ -198,10 +199,11 @@ struct served_world {
     endpoint where = server.at(7000);
     stream_acceptor acceptor = stream_acceptor::listen(server.io(), where, {}).take();
 
-    task<io_result<std::unique_ptr<connection>>> connect(const open_options& options) {
+    task<io_result<std::unique_ptr<connection>>> connect(const open_options& options,
+                                                         std::string_view target = "/chat") {
         auto connected = co_await stream_socket::connect(where);
         if (!connected.ok()) co_return connected.error();
-        auto opened = co_await open(any_stream{connected.take()}, "server", "/chat", options);
+        auto opened = co_await open(any_stream{connected.take()}, "server", target, options);
         co_return opened;
     }
 };
@@ -275,6 +277,38 @@ TEST_CASE("upgrade in a world: a drain tells peers that the server goes away") {
     CHECK_MESSAGE(outcome.ok(), outcome.text());
     const auto rest = in.world.run_until([&] { return done; }, 10s);
     CHECK_MESSAGE(rest.ok(), rest.text());
+}
+
+TEST_CASE("upgrade in a world: a session may live through a drain, up to the stop") {
+    for (const bool is_stopped : {false, true}) {
+        bool done = false;  // These outlive the world, whose coroutines write them.
+        io_result<> how;
+        served_world in;
+        auto serving = in.world.start(in.server, serve_until_stopped(in.acceptor, done, how));
+        const auto visit = [&]() -> task<> {
+            auto opened = co_await in.connect({}, "/chat?stays");
+            CHECK(opened.ok());
+            if (!opened.ok()) co_return;
+            const std::unique_ptr<connection> by = opened.take();
+            serving.request_drain();
+            static_cast<void>(co_await sleep_for(5s));
+            const io_result<> sent = co_await by->send_text("still here");
+            CHECK(sent.ok());
+            const io_result<message> back = co_await by->receive();
+            CHECK(back.value().text() == "still here");
+            if (is_stopped) {
+                serving.request_stop();
+                const io_result<message> last = co_await by->receive();
+                CHECK(last.error() == errc::eof);
+                CHECK(by->peer_close().code == close_code::going_away);
+            }
+            static_cast<void>(co_await by->close());
+        };
+        auto outcome = in.world.run(in.client, visit());
+        CHECK_MESSAGE(outcome.ok(), outcome.text());
+        const auto rest = in.world.run_until([&] { return done; }, 10s);
+        CHECK_MESSAGE(rest.ok(), rest.text());
+    }
 }
 
 TEST_CASE("upgrade in a world: a stop does not wait for a peer that is silent") {
