@@ -60,8 +60,8 @@ task<io_result<>> end_and_drop_rest(any_stream& to, duration limit) {
     const time_point until = deadline_after(home.now(), limit);
     const auto space = std::make_unique_for_overwrite<std::byte[]>(piece_bytes);
     while (home.now() < until) {
-        const io_result<std::size_t> got = co_await with_deadline(
-            until, to.read_some(mutable_buffer{space.get(), piece_bytes}));
+        const io_result<std::size_t> got =
+            co_await with_deadline(until, to.read_some(mutable_buffer{space.get(), piece_bytes}));
         if (!got.ok()) break;
     }
     co_return io_result<>{};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What src/http/peer_watch.hpp promises: a client of HTTP/1 that leaves is noticed while a handler or a body's
-// producer waits, on sockets and over everything else; what it has sent ahead is answered, within bounds.
+// What src/http/peer_watch.hpp promises: a client of HTTP/1 that leaves is noticed while a handler or a
+// body's producer waits, over every transport; what it has sent ahead is answered, within bounds.
 #include <gyre/http/serve_connection.hpp>
 
 #include <gyre/stream/algorithms.hpp>

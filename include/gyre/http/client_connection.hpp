@@ -80,8 +80,8 @@ public:
     ///               A field `expect: 100-continue` in `what` makes a body wait for the server's word.
     /// @return The head; the body is read from the connection.
     ///
-    /// Errors:        `errc::invalid_argument` for a request that cannot be sent, or whose fields say otherwise
-    ///                than `is_sendable` of serializer.hpp asks: nothing was sent; `errc::busy`
+    /// Errors:        `errc::invalid_argument` for a request that cannot be sent, by its fields of Host and
+    ///                framing too (`is_sendable` of serializer.hpp): nothing was; `errc::busy`
     ///                if the last response's body has not been read to its end; `errc::closed`;
     ///                `errc::connection_reset` if the server ended without an answer: see `answered`;
     ///                `errc::malformed`, `errc::limit_exceeded` for what came; `errc::timed_out`; those of

@@ -43,9 +43,9 @@ struct head_framing {
 /// The same: a target without blanks and controls, a token as the method.
 [[nodiscard]] bool is_sendable(const request& it) noexcept;
 
-/// The same with a body: what the request's own fields say of Host and framing is what is going to be sent. That
-/// is one Host, of a host and perhaps a port, and the authority if there is that as well; a Content-Length
-/// of the body's size; Transfer-Encoding "chunked" for a body of unknown size.
+/// The same with a body: what the request's own fields say of Host and framing is what is going to be sent.
+/// That is one Host, of a host and perhaps a port, and the authority if there is that as well; a
+/// Content-Length of the body's size; Transfer-Encoding "chunked" for a body of unknown size.
 ///
 /// @param  size  Of the body; nothing if it is not known.
 [[nodiscard]] bool is_sendable(const request& it, std::optional<std::uint64_t> size) noexcept;

@@ -112,9 +112,9 @@ public:
     ///               A field `expect: 100-continue` in `what` makes a body wait for the server's word.
     /// @return The head, and the stream of the body.
     ///
-    /// Errors:        `errc::invalid_argument` for a request that cannot be sent, as over HTTP/1; `errc::closed` after
-    ///                GOAWAY, or the end; `errc::timed_out`; those of `error_for(error_code)` for a stream
-    ///                that the server has reset; `errc::limit_exceeded`, `errc::malformed` for what came;
+    /// Errors:        `errc::invalid_argument` for a request that cannot be sent, as over HTTP/1;
+    ///                `errc::closed` after GOAWAY, or the end; `errc::timed_out`; those of
+    ///                `error_for(error_code)` for a stream that the server has reset; `errc::limit_exceeded`, `errc::malformed` for what came;
     ///                those of the connection. `value().unprocessed` tells whether to send it again.
     /// Cancellation:  `errc::canceled`; the server is told (CANCEL), and other requests go on.
     /// Threads:       the connection's loop.

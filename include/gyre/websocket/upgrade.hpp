@@ -28,8 +28,8 @@ struct upgrade_options {
     server_handshake_options handshake;
     connection_options connection;  ///< If `handshake.deflate` is set, that is how it compresses.
 
-    /// False: a drain is left to the session, which learns of it from `this_task::stop_requested`, and may go on
-    /// until the stop at the end of the server's grace.
+    /// False: a drain is left to the session, which learns of it from `this_task::stop_requested`, and may go
+    /// on until the stop at the end of the server's grace.
     bool closes_at_drain = true;
 };
 
@@ -41,8 +41,9 @@ struct upgrade_options {
 ///     }
 ///
 /// When the session returns, the connection is closed with 1000, unless it is; during a drain with 1001. A
-/// drain closes it with 1001 unless `closes_at_drain` is false, which the session sees as `errc::eof` from its receive, once the peer has answered. A stop cancels
-/// the session, and then closes with 1001; it waits for the peer no longer than `close_timeout`.
+/// drain closes it with 1001, unless `closes_at_drain` is false; the session sees that as `errc::eof` from
+/// its receive, once the peer has answered. A stop cancels the session, and then closes with 1001; it waits
+/// for the peer no longer than `close_timeout`.
 ///
 /// @param  asked    Borrowed until it returns.
 /// @param  options  Copied, as far as they are needed.
