@@ -322,6 +322,7 @@ void framed_sink::begin(mode how, std::uint64_t length, fields& trailers) noexce
     trailers_ = &trailers;
     chunk_open_ = false;
     untouched_ = true;
+    written_ = 0;
 }
 
 // The size is written when it is known, with zeros in front: RFC 9112, 7.1 allows them.
@@ -351,6 +352,7 @@ void framed_sink::append(const_buffer from) {
         if (!chunk_open_) open_chunk();
     }
     io_->out.append(text_of(from));
+    written_ += from.size();
     if (mode_ == mode::length) left_ -= from.size();
 }
 
@@ -371,8 +373,12 @@ task<io_result<std::size_t>> framed_sink::write(const_buffer from) {
     const const_buffer body = direct ? from : const_buffer{};
     const io_result<> sent = co_await io_->flush(body, bytes_of(end));
     if (!sent.ok()) co_return sent.error();
-    if (!direct) append(from);
-    else if (mode_ == mode::length) left_ -= from.size();
+    if (!direct) {
+        append(from);
+    } else {
+        written_ += from.size();
+        if (mode_ == mode::length) left_ -= from.size();
+    }
     co_return io_result<std::size_t>{from.size()};
 }
 

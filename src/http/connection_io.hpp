@@ -241,6 +241,9 @@ public:
     /// The producer has failed: `out` ends with what it has written, and lacks the body's end.
     void cut() noexcept { close_chunk(); }
 
+    /// Bytes of the body that it has taken.
+    [[nodiscard]] std::uint64_t written() const noexcept { return written_; }
+
     /// Whether it has neither written nor flushed anything.
     [[nodiscard]] bool untouched() const noexcept { return untouched_; }
 
@@ -261,6 +264,7 @@ private:
     std::size_t chunk_at_ = 0;  // Of `out`: where the size of the open chunk stands.
     bool chunk_open_ = false;
     bool untouched_ = true;
+    std::uint64_t written_ = 0;
 };
 
 }  // namespace gyre::http

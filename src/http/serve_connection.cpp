@@ -73,6 +73,7 @@ private:
 
     [[nodiscard]] head_progress next_request();
     void begin_request();
+    void note_end(http::status code, error failed, std::uint64_t bytes) const;
     [[nodiscard]] response answer_to_exception(exception_slot& failure);
     [[nodiscard]] bool must_wait_for_body(const response& it) noexcept;
     void judge(response& it);
@@ -105,6 +106,9 @@ private:
     std::size_t answer_at_ = 0;   // Of `io_.out`: where the present answer's head stands.
     refusal refused_ = refusal::none;  // Of its head.
     next after_ = next::request;
+    time_point begun_at_{};           // The present request's handler.
+    bool is_replaced_ = false;        // The present answer, by 500.
+    bool bytes_are_counted_ = false;  // Its body's, by the sink.
     bool is_cut_ = false;      // Of an answer that ends with the connection, not all has been sent.
     bool peer_ended_ = false;  // Its direction, in order.
     bool told_end_ = false;    // And was waited for.
@@ -140,7 +144,11 @@ task<io_result<>> server_connection::run() {
         attended_task<response>& running = message_->running.emplace(
             surroundings_of(true), [this] { return handle_(message_->what); });
         const bool answered = co_await running;
-        if (running.write_failure()) co_return running.write_failure();
+        if (running.write_failure()) {
+            note_end(answered ? running.result().status : status::internal_server_error,
+                     running.write_failure(), 0);
+            co_return running.write_failure();
+        }
         std::optional<response> instead;
         if (!answered) instead = answer_to_exception(running.failure());
         response* const answer = answered ? &running.result() : &*instead;
@@ -154,6 +162,8 @@ task<io_result<>> server_connection::run() {
         const head_framing framing = framing_of(*answer);
         if (!append_whole(*answer, framing)) sent = co_await write_rest(*answer, framing);
         else if (!io_.has_room_for(options_.write_bytes_max / 2)) sent = co_await io_.flush();
+        note_end(answer->status, sent.error(),
+                 sends_body(*answer) ? answer->body.size().value_or(0) : 0);
         if (!sent.ok()) co_return sent;
         if (after_ == next::close) {
             const io_result<> ended = co_await finish();
@@ -181,6 +191,22 @@ head_progress server_connection::next_request() {
     }
     if (hooks_.on_refused) hooks_.on_refused(refused_);
     return head_progress::refused;
+}
+
+// The listener hears of an answer once: written whole, or as far as it got.
+void server_connection::note_end(http::status code, error failed, std::uint64_t bytes) const {
+    if (!hooks_.on_answered) return;
+    answer_end end;
+    end.status = is_replaced_ ? status::internal_server_error : code;
+    if (bytes_are_counted_) end.body_bytes = message_->sink.written();
+    else if (!failed) end.body_bytes = bytes;
+    const bool gone =
+        message_->left.is_set() || failed == errc::connection_reset || failed == errc::broken_pipe;
+    if (failed && !is_replaced_) {
+        end.how = gone ? answer_end::kind::client_left : answer_end::kind::cut;
+    }
+    end.took = env_->loop->now() - begun_at_;
+    hooks_.on_answered(message_->what, end);
 }
 
 response server_connection::answer_to_exception(exception_slot& failure) {
@@ -288,6 +314,8 @@ void server_connection::begin_request() {
                            message_->parser.expects_continue());
     message_->source.flushes_before_waiting = true;
     message_->what.body = body_reader{message_->source};
+    begun_at_ = env_->loop->now();
+    is_replaced_ = bytes_are_counted_ = false;
     message_->what.set_chain(env_->chain);
     message_->left.reset();
     message_->what.set_peer_left(&message_->left);
@@ -429,6 +457,7 @@ task<io_result<>> server_connection::write_produced(response& it, head_framing f
         if (!sent.ok()) co_return sent;
     }
     message_->sink.begin(mode, framing.length, it.trailers);
+    bytes_are_counted_ = true;
     is_cut_ = mode == framed_sink::mode::until_close;
     const auto begins = [&] { return producer.write(body_writer{message_->sink}); };
     attended_task<io_result<>> writing{surroundings_of<io_result<>>(false), begins};
@@ -456,6 +485,7 @@ task<io_result<>> server_connection::cut(error why) {
         const head_framing framing{head_framing::connection::close, head_framing::body::length, 0};
         append_head(io_.out, response{status::internal_server_error}, framing, date_line());
         is_cut_ = false;
+        is_replaced_ = true;
     }
     message_->sink.cut();
     const io_result<> sent = co_await io_.flush();
@@ -488,6 +518,7 @@ task<io_result<>> server_connection::upgrade(response it) {
     }
     append_head(io_.out, it, framing, date_line());
     const io_result<> sent = co_await io_.flush();
+    note_end(it.status, sent.error(), 0);
     if (!sent.ok()) co_return sent;
     upgraded_connection to{std::move(io_.stream), std::string{gyre::text_of(io_.in.data())}};
     const upgrade_function go_on = std::move(it.upgrade);

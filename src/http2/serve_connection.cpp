@@ -55,6 +55,7 @@ private:
     [[nodiscard]] task<> ask(server_exchange& it);
     [[nodiscard]] task<> write_produced(server_exchange& it);
     [[nodiscard]] task<> await_close(server_exchange& it);
+    void note_end(const server_exchange& it);
     void judge(server_exchange& it);
     [[nodiscard]] static bool is_bodiless(const server_exchange& it) noexcept {
         return it.request.method() == http::method::head || http::forbids_body(it.answer->status);
@@ -172,7 +173,7 @@ void server_connection::closes(engine_stream& of, error_code code) noexcept {
     it.in.fail(why);
     if (!it.out.done()) it.out.fail(why);
     if (!whole) {
-        it.left.set();
+        if (!of.reset_sent) it.left.set();
         if (it.chain != nullptr) it.chain->request(stop_level::stop);
     }
     it.changed.set();
@@ -204,7 +205,10 @@ void server_connection::fail_streams(error why) noexcept {
 task<> server_connection::serve(server_exchange& it) {
     it.chain = co_await look_awaiter{[](const environment& env) noexcept { return env.chain; }};
     // A request that was reset before its turn costs no handler.
-    if (!it.closed) co_await answer(it);
+    if (!it.closed) {
+        co_await answer(it);
+        if (hooks_.on_answered && it.answer && !it.refused) note_end(it);
+    }
     end(it);
 }
 
@@ -227,6 +231,7 @@ task<> server_connection::answer(server_exchange& it) {
 }
 
 task<> server_connection::ask(server_exchange& it) {
+    it.begun_at = now();
     it.request.body = http::body_reader{it.in};
     it.request.set_chain(it.chain);
     it.request.set_peer_left(&it.left);
@@ -247,6 +252,17 @@ task<> server_connection::ask(server_exchange& it) {
     }
     if (hooks_.on_exception) hooks_.on_exception(it.request, failure);
     it.answer.emplace(http::status::internal_server_error);
+}
+
+void server_connection::note_end(const server_exchange& it) {
+    http::answer_end end;
+    end.status = it.answer->status;
+    end.body_bytes = it.out.sent();
+    end.took = now() - it.begun_at;
+    using kind = http::answer_end::kind;
+    const bool whole = it.head_said && it.out.done();
+    if (!whole) end.how = it.left.is_set() ? kind::client_left : kind::cut;
+    hooks_.on_answered(it.request, end);
 }
 
 // Makes the answer one that can be sent. RFC 9113, 8.6: there is no upgrade.

@@ -43,6 +43,7 @@ public:
     std::optional<http::status> refused;  ///< Answered without the handler.
     event changed;                        ///< All of the answer has left, or the stream is closed.
     event left;                           ///< The peer wants no answer any more.
+    time_point begun_at{};                ///< When the handler was asked.
     time_point sent_at{};                 ///< When something of the answer has left.
     stop_chain* chain = nullptr;          ///< Of its task.
     bool head_done = false;

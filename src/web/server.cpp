@@ -117,6 +117,8 @@ task<> serve_peer(site& of, stream_socket socket) {
         if (options.on_exception) options.on_exception(what, failure);
     };
 
+    hooks.on_answered = options.on_answered;
+
     any_stream stream{std::move(socket)};
     bool multiplexed = false;
     limits.scheme = "http";

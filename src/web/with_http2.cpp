@@ -33,6 +33,7 @@ task<io_result<>> serve_multiplexed(any_stream stream, const http::handler& hand
     http2::connection_hooks told;
     told.date = hooks.date;
     told.on_exception = hooks.on_exception;
+    told.on_answered = hooks.on_answered;
     const io_result<> ended =
         co_await http2::serve_connection(std::move(stream), handle, limits, told);
     co_return ended;

@@ -306,6 +306,10 @@ TEST_CASE("http2: what a producer has written before it fails arrives, and nothi
                     co_return http::response{http::status::ok, http::produced_by(fails)};
                 };
                 two_ends ends{broken};
+                std::vector<http::answer_end> told;
+                ends.hooks.on_answered = [&](const http::request&, const http::answer_end& end) {
+                    told.push_back(end);
+                };
                 http::status status{};
                 std::string got;
                 error ended;
@@ -331,6 +335,11 @@ TEST_CASE("http2: what a producer has written before it fails arrives, and nothi
                 CHECK(status ==
                       (too_late ? http::status::ok : http::status::internal_server_error));
                 CHECK(got == std::string(bytes, 'x'));
+                CHECK(told.size() == 1);
+                CHECK(told.at(0).status == status);
+                CHECK(told.at(0).body_bytes == bytes);
+                CHECK(told.at(0).how ==
+                      (too_late ? http::answer_end::kind::cut : http::answer_end::kind::complete));
                 CHECK(ended == (too_late ? errc::connection_aborted : errc::eof));
             }
         }

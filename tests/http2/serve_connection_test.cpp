@@ -323,6 +323,10 @@ TEST_CASE("http2: a handler and a producer learn that their client waits no long
                     co_return http::response{http::status::ok};
                 };
                 server_by_hand in{handle};
+                std::vector<http::answer_end> told;
+                in.hooks.on_answered = [&](const http::request&, const http::answer_end& end) {
+                    told.push_back(end);
+                };
                 const auto talk = [&]() -> task<> {
                     co_await in.greet();
                     static_cast<void>(co_await in.peer.say(get(1)));
@@ -336,6 +340,8 @@ TEST_CASE("http2: a handler and a producer learn that their client waits no long
                 };
                 co_await in.run(talk);
                 CHECK(waited.ok());
+                CHECK(told.size() == 1);
+                CHECK(told.at(0).how == http::answer_end::kind::client_left);
                 CHECK(stopped.error() == errc::canceled);
                 CHECK(left);
                 CHECK(in.took < 1min);

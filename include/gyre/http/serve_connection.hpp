@@ -10,6 +10,7 @@
 #include <gyre/base/exception.hpp>
 #include <gyre/base/time.hpp>
 #include <gyre/coro/task.hpp>
+#include <gyre/http/answer_end.hpp>
 #include <gyre/http/chunk_decoder.hpp>
 #include <gyre/http/handler.hpp>
 #include <gyre/http/head_parser.hpp>
@@ -93,6 +94,9 @@ struct connection_hooks {
     /// Told of an exception that left a handler, so that the peer gets 500; or a body's producer, which ends
     /// the connection.
     std::function<void(const request&, exception_slot&)> on_exception;
+
+    /// Told of how answers have ended, an upgrade's with its head.
+    answer_listener on_answered;
 
     /// Asked when a body of known size is to be written by its producer, after the head has been: a task that
     /// sends exactly so many bytes some other way, as sendfile, or nothing.

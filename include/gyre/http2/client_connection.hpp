@@ -114,8 +114,9 @@ public:
     ///
     /// Errors:        `errc::invalid_argument` for a request that cannot be sent, as over HTTP/1;
     ///                `errc::closed` after GOAWAY, or the end; `errc::timed_out`; those of
-    ///                `error_for(error_code)` for a stream that the server has reset; `errc::limit_exceeded`, `errc::malformed` for what came;
-    ///                those of the connection. `value().unprocessed` tells whether to send it again.
+    ///                `error_for(error_code)` for a stream that the server has reset;
+    ///                `errc::limit_exceeded`, `errc::malformed` for what came; those of the connection.
+    ///                `value().unprocessed` tells whether to send it again.
     /// Cancellation:  `errc::canceled`; the server is told (CANCEL), and other requests go on.
     /// Threads:       the connection's loop.
     /// Cost:          two frames, one more for a producer, and a record.

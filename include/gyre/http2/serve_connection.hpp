@@ -10,6 +10,7 @@
 #include <gyre/base/exception.hpp>
 #include <gyre/base/time.hpp>
 #include <gyre/coro/task.hpp>
+#include <gyre/http/answer_end.hpp>
 #include <gyre/http/handler.hpp>
 #include <gyre/http/http_date.hpp>
 #include <gyre/http2/breach.hpp>
@@ -75,6 +76,9 @@ struct connection_hooks {
 
     /// Told of an exception that left a handler; the peer gets 500, or a reset if an answer has begun.
     std::function<void(const http::request&, exception_slot&)> on_exception;
+
+    /// Told of how answers have ended.
+    http::answer_listener on_answered;
 };
 
 /// Answers the requests of one connection until it ends. The peer begins with the preface (prior knowledge,

@@ -85,6 +85,10 @@ struct server_options {
 
     /// Told of an exception that left the handler; the client gets 500. On the connection's loop.
     std::function<void(const http::request&, exception_slot&)> on_exception;
+
+    /// Told of how answers have ended: bytes, time, and whether the client was there. On the connection's
+    /// loop.
+    http::answer_listener on_answered;
 };
 
 /// The names for ALPN of what servers of this build speak, the preferred one first: for
