@@ -2,6 +2,7 @@
 #include <gyre/http/head_parser.hpp>
 
 #include <gyre/base/check.hpp>
+#include <gyre/http/request_target.hpp>
 #include <http/text.hpp>
 
 #include <llhttp.h>
@@ -14,31 +15,6 @@
 
 namespace gyre::http {
 namespace {
-
-// RFC 3986, 3.2.2 and 3.2.3: a host and perhaps a port. User information is refused, as RFC 9110, 4.2.4
-// allows.
-bool is_authority(std::string_view text) noexcept {
-    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-    const auto is_of_host = [&](char c, std::string_view more) {
-        return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-               std::string_view{"-._~!$&'()*+,;=%"}.find(c) != std::string_view::npos ||
-               more.find(c) != std::string_view::npos;
-    };
-    std::size_t end = std::min(text.find(':'), text.size());
-    if (text.starts_with('[')) {
-        end = text.find(']');
-        if (end == std::string_view::npos || end < 2) return false;
-        ++end;
-    }
-    const std::string_view host = text.substr(0, end);
-    const bool literal = host.starts_with('[');
-    const std::string_view inner = literal ? host.substr(1, host.size() - 2) : host;
-    const std::string_view port = text.substr(end);
-    return std::all_of(inner.begin(), inner.end(),
-                       [&](char c) { return is_of_host(c, literal ? ":" : ""); }) &&
-           (port.empty() ||
-            (port.front() == ':' && std::all_of(port.begin() + 1, port.end(), is_digit)));
-}
 
 bool is_visible(std::string_view text) noexcept {
     return std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7f; });
@@ -92,7 +68,9 @@ struct message_facts {
             return c >= '0' && c <= '9';
         });
         const auto read = std::from_chars(value.data(), value.data() + value.size(), length);
-        if (!digits || read.ec != std::errc{} || lengths > 1) refuse(refusal::length_malformed);
+        // Others count with a sign: beyond it they would read another length, or none.
+        const bool fits = read.ec == std::errc{} && length <= INT64_MAX;
+        if (!digits || !fits || lengths > 1) refuse(refusal::length_malformed);
     }
 
     // RFC 9112, 6.1: chunked is applied once, and last.
@@ -122,7 +100,8 @@ struct message_facts {
                 if (equal_without_case(name, "host")) {
                     ++hosts;
                     host = value;
-                    host_sound = is_authority(value);
+                    // RFC 9112, 3.2: empty, of a URL without an authority.
+                    host_sound = value.empty() || is_authority(value);
                 }
                 break;
             case 6:
@@ -409,36 +388,16 @@ refusal head_parser::state::judge_request_line(std::string_view first) noexcept 
 
 // RFC 9112, 3.2: the four forms of a target.
 refusal head_parser::state::judge_target(request& it, std::string_view asked) {
-    if (asked.empty() || asked.find('#') != std::string_view::npos) {
-        return refusal::target_malformed;
-    }
-    if (it.method() == method::connect) {
-        if (!is_authority(asked)) return refusal::target_malformed;
-        it.set_target(asked);
-        it.set_authority(asked);
-        return refusal::none;
-    }
-    if (asked.front() == '/' || (asked == "*" && it.method() == method::options)) {
-        it.set_target(asked);
-        return refusal::none;
-    }
-    const std::size_t colon = asked.find("://");
-    if (colon == std::string_view::npos) return refusal::target_malformed;
-    const std::string_view scheme = asked.substr(0, colon);
-    const bool secure = equal_without_case(scheme, "https");
-    if (!secure && !equal_without_case(scheme, "http")) return refusal::target_malformed;
-    const std::string_view rest = asked.substr(colon + 3);
-    const std::size_t end = std::min(rest.find_first_of("/?"), rest.size());
-    const std::string_view authority = rest.substr(0, end);
-    if (authority.empty() || !is_authority(authority)) return refusal::target_malformed;
-
-    it.set_scheme(secure ? "https" : "http");
-    it.set_authority(authority);
+    const std::optional<target_parts> parts = read_target(it.method(), asked);
+    if (!parts) return refusal::target_malformed;
+    it.set_scheme(parts->scheme);
+    it.set_authority(parts->authority);
     // RFC 9112, 3.2.1: an empty path is sent as a slash, and by OPTIONS as an asterisk.
-    const std::string_view path = rest.substr(end);
-    if (path.empty()) it.set_target(it.method() == method::options ? "*" : "/");
-    else if (path.front() == '/') it.set_target(path);
-    else it.set_target(std::string{"/"}.append(path));
+    const std::string_view path = parts->path_and_query;
+    if (parts->as == target_parts::form::authority) it.set_target(parts->authority);
+    else if (path.empty()) it.set_target(it.method() == method::options ? "*" : "/");
+    else if (path.starts_with('?')) it.set_target(std::string{"/"}.append(path));
+    else it.set_target(path);
     return refusal::none;
 }
 

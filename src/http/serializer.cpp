@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <gyre/http/serializer.hpp>
 
+#include <gyre/http/request_target.hpp>
+
 #include <algorithm>
 #include <charconv>
 
@@ -83,11 +85,10 @@ bool is_sendable(const response& it) noexcept {
 }
 
 bool is_sendable(const request& it) noexcept {
-    const auto visible = [](std::string_view text) {
-        return std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7f; });
-    };
-    return is_token(it.method_text()) && !it.target().empty() && visible(it.target()) &&
-           visible(it.authority()) && !it.fields.refused();
+    const bool to_host = it.authority().empty() || is_authority(it.authority());
+    const bool by_scheme = it.scheme().empty() || !http_scheme_of(it.scheme()).empty();
+    return is_token(it.method_text()) && read_target(it.method(), it.target()) && to_host &&
+           by_scheme && !it.fields.refused();
 }
 
 bool is_sendable(const request& it, std::optional<std::uint64_t> size) noexcept {

@@ -211,7 +211,7 @@ task<io_result<received_response>> client_connection::state::send(const http::re
     using result = io_result<received_response>;
     received_response got;
     got.unprocessed = true;
-    if (!http::is_sendable(what, body.size()))
+    if (!http2::is_sendable(what, body.size()))
         co_return result{errc::invalid_argument, std::move(got)};
     if (!accepts()) co_return result{errc::closed, std::move(got)};
     const io_result<> turn = co_await turn_awaiter{*this};
@@ -238,9 +238,9 @@ task<io_result<received_response>> client_connection::state::send(const http::re
     got.unprocessed = !came.ok() && it->unprocessed;
     got.reset_by = it->reset_by;
     if (!came.ok()) co_return result{came.error(), std::move(got)};
-    got.status = it->status;
+    got.status = it->head.status;
     got.version = http::version::http_2;
-    got.fields = std::move(it->fields);
+    got.fields = std::move(it->head.fields);
     got.body = http::body_reader{it->in};
     got.stream_ = held.give();
     got.on_ = this;
@@ -286,7 +286,7 @@ task<io_result<>> client_connection::state::await_head(client_exchange& it) {
         if (it.head_done && !it.failed) co_return io_result<>{};
         if (it.failed) co_return it.failed;
         // RFC 9110, 10.1.1.
-        if (it.out.held() && it.status == http::status::continue_request) let_body_go(it);
+        if (it.out.held() && it.head.status == http::status::continue_request) let_body_go(it);
         const std::uint64_t before = it.out.sent();
         const bool held = it.out.held();
         it.changed.reset();

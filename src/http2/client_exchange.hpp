@@ -9,6 +9,7 @@
 #include <gyre/sync/event.hpp>
 #include <http2/incoming_body.hpp>
 #include <http2/outgoing_body.hpp>
+#include <http2/response_head.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -30,8 +31,7 @@ public:
 
     incoming_body in;
     outgoing_body out;
-    http::status status = http::status::ok;
-    http::fields fields;
+    response_head head;
     http::response_body body;  ///< Of the request.
     http::fields trailers;     ///< The same.
     event changed;
@@ -45,7 +45,6 @@ public:
 
 private:
     std::size_t interims_ = 0;
-    unsigned number_ = 0;  // Of the status that comes.
 };
 
 }  // namespace gyre::http2

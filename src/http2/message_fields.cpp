@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <http2/message_fields.hpp>
 
+#include <gyre/http/request_target.hpp>
+#include <gyre/http/serializer.hpp>
+
 #include <charconv>
 #include <system_error>
 
@@ -30,6 +33,13 @@ void add_fields(engine& to, const http::fields& from) noexcept {
     for (const http::field each : from) {
         if (!is_about_connection(each)) to.add(each.name, each.value);
     }
+}
+
+// RFC 9113, 8.3.1.
+bool is_sendable(const http::request& it, std::optional<std::uint64_t> size) noexcept {
+    if (!http::is_sendable(it, size)) return false;
+    const std::optional<http::target_parts> target = http::read_target(it.method(), it.target());
+    return target && target->as != http::target_parts::form::absolute;
 }
 
 std::optional<std::uint64_t> declared_size(const http::fields& of) noexcept {

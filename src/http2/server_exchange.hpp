@@ -11,9 +11,9 @@
 #include <gyre/sync/event.hpp>
 #include <http2/incoming_body.hpp>
 #include <http2/outgoing_body.hpp>
+#include <http2/request_head.hpp>
 
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace gyre::http2 {
@@ -52,9 +52,7 @@ public:
     bool closed = false;     ///< The engine knows it no longer, or the connection has ended.
 
 private:
-    std::string cookies_;
-    bool has_authority_ = false;
-    bool malformed_ = false;
+    request_head head_;
 };
 
 }  // namespace gyre::http2

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <gyre/web/url.hpp>
 
-#include <gyre/io/ip_address.hpp>
+#include <gyre/http/request_target.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -22,51 +22,14 @@ std::string lowered(std::string_view text) {
     return made;
 }
 
-bool is_hex(char c) noexcept {
-    return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'f');
-}
-
 bool is_alphanumeric(char c) noexcept {
     return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z');
-}
-
-// RFC 3986, 3.3 and 3.4. Brackets and their like are no part of it, but servers send them, and no reader
-// takes them for something else.
-bool is_target(std::string_view text) noexcept {
-    constexpr std::string_view others = "-._~!$&'()*+,;=:@/?[]|^`{}";
-    for (std::size_t at = 0; at < text.size(); ++at) {
-        const char c = text[at];
-        if (c == '%') {
-            if (at + 2 >= text.size() || !is_hex(text[at + 1]) || !is_hex(text[at + 2])) {
-                return false;
-            }
-        } else if (!is_alphanumeric(c) && others.find(c) == std::string_view::npos) {
-            return false;
-        }
-    }
-    return true;
-}
-
-// RFC 3986, 3.2.2, less what no host is called: percent-encoded names.
-bool is_host_name(std::string_view text) noexcept {
-    if (text.empty() || text.size() > 253) return false;
-    return std::all_of(text.begin(), text.end(), [](char c) {
-        return is_alphanumeric(c) || c == '-' || c == '.' || c == '_';
-    });
 }
 
 std::optional<std::uint16_t> default_port(std::string_view scheme) noexcept {
     if (scheme == "http" || scheme == "ws") return 80;
     if (scheme == "https" || scheme == "wss") return 443;
     return std::nullopt;
-}
-
-std::optional<std::uint16_t> port_of(std::string_view digits) noexcept {
-    std::uint16_t number = 0;
-    const char* const end = digits.data() + digits.size();
-    const auto [stop, failed] = std::from_chars(digits.data(), end, number);
-    if (failed != std::errc{} || stop != end || number == 0) return std::nullopt;
-    return number;
 }
 
 // The scheme in front, which ends with a colon; empty if there is none.
@@ -124,35 +87,16 @@ io_result<url> url::parse(std::string_view text) {
     text = text.substr(0, text.find('#'));
 
     const std::size_t path_at = std::min(text.find_first_of("/?"), text.size());
-    std::string_view authority = text.substr(0, path_at);
     it.target_ = text.substr(path_at);
     if (!it.target_.starts_with('/')) it.target_.insert(0, "/");
-    if (!is_target(it.target_)) return malformed;
-
     // A name before the host is refused with everything else that no host has: people read it as the host.
-    std::string_view port;
-    if (authority.starts_with('[')) {
-        const std::size_t bracket = authority.find(']');
-        if (bracket == std::string_view::npos) return malformed;
-        const std::string_view inside = authority.substr(1, bracket - 1);
-        if (!ipv6::parse(inside).ok() || inside.find('%') != std::string_view::npos) {
-            return malformed;
-        }
-        it.host_ = lowered(inside);
-        port = authority.substr(bracket + 1);
-        if (!port.empty() && !port.starts_with(':')) return malformed;
-    } else {
-        const std::size_t colon = std::min(authority.find(':'), authority.size());
-        it.host_ = lowered(authority.substr(0, colon));
-        if (!is_host_name(it.host_)) return malformed;
-        port = authority.substr(colon);
-    }
+    const std::optional<http::authority_parts> authority =
+        http::read_authority(text.substr(0, path_at));
+    if (!authority || !http::is_path_and_query(it.target_)) return malformed;
+    it.host_ = lowered(authority->host);
     it.port_ = *usual;
-    if (port.size() > 1) {
-        const std::optional<std::uint16_t> said = port_of(port.substr(1));
-        if (!said) return malformed;
-        it.port_ = *said;
-    }
+    const std::string_view digits = authority->port;
+    if (!digits.empty()) std::from_chars(digits.data(), digits.data() + digits.size(), it.port_);
     return it;
 }
 
@@ -177,7 +121,7 @@ io_result<url> url::resolved(std::string_view reference) const {
     }
     it.target_ = without_dot_segments(path);
     it.target_.append(query);
-    if (!is_target(it.target_)) return malformed;
+    if (!http::is_path_and_query(it.target_)) return malformed;
     return it;
 }
 

@@ -107,6 +107,13 @@ TEST_CASE("a request that cannot be sent is not, and the connection stays good")
         bad_field.fields.add("x", "y\r\nz: w");
         http::request bad_host = get("/");
         bad_host.set_authority("h\r\nx: y");
+        std::vector<http::request> others;
+        for (const char* const target : {"/a#b", "/a\\b", "/%zz", "http://u@h/", "*", "h", ""}) {
+            others.push_back(get(target));
+        }
+        others.push_back(get("/"));
+        others.back().set_authority("h/a");
+        others.push_back(http::request{http::method::connect, "h"});
 
         const auto first = co_await connection.send(split);
         const auto second = co_await connection.send(bad_field);
@@ -115,6 +122,11 @@ TEST_CASE("a request that cannot be sent is not, and the connection stays good")
         CHECK(first.error() == errc::invalid_argument);
         CHECK(second.error() == errc::invalid_argument);
         CHECK(third.error() == errc::invalid_argument);
+        for (const http::request& each : others) {
+            CAPTURE(each.target());
+            const auto got = co_await connection.send(each);
+            CHECK(got.error() == errc::invalid_argument);
+        }
         CHECK(over.out.empty());
         CHECK(connection.reusable());
     });

@@ -71,11 +71,24 @@ TEST_CASE("http2: a request that cannot be sent is not sent") {
         client_by_hand in;
         const auto talk = [&in](task_group&) -> task<> {
             co_await in.greet();
-            http::request what = request_of("/");
-            what.fields.add("a", "x\r\ny");
-            const io_result<http2::received_response> got = co_await in.client.send(what);
-            CHECK(got.error() == errc::invalid_argument);
-            CHECK(got.value().unprocessed);
+            std::vector<http::request> those;
+            those.push_back(request_of("/"));
+            those.back().fields.add("a", "x\r\ny");
+            // RFC 9113, 8.3.1: of an absolute form each part has a field.
+            for (const char* const target : {"/a#b", "/a\\b", "http://h/", "*", ""}) {
+                those.push_back(request_of(target));
+            }
+            those.push_back(request_of("h", http::method::connect));
+            those.push_back(request_of("/"));
+            those.back().set_authority("u@h");
+            those.push_back(request_of("/"));
+            those.back().set_scheme("ftp");
+            for (const http::request& what : those) {
+                CAPTURE(what.target());
+                const io_result<http2::received_response> got = co_await in.client.send(what);
+                CHECK(got.error() == errc::invalid_argument);
+                CHECK(got.value().unprocessed);
+            }
             in.client.close();
             co_await in.peer.hear_out();
         };
@@ -190,6 +203,7 @@ TEST_CASE("http2: a head that is too large, or malformed, fails its request and 
     const row rows[] = {
         {head(1, "200", 0, {{"a", big}, {"b", big}, {"c", big}}), errc::limit_exceeded, 8},
         {head(1, "2000", end_stream), errc::malformed, 1},
+        {head(1, "099", end_stream), errc::malformed, 1},
         {head(1, "200", end_stream, {{"connection", "close"}}), errc::malformed, 1},
         {head(1, "200", end_stream, {{"Upper", "x"}}), errc::malformed, 1},
         {head(1, "103", end_stream), errc::malformed, 1},

@@ -265,6 +265,18 @@ TEST_CASE("http2: a malformed request is reset, and others on its connection are
         block_of("GET", "/", {{"a", " blank"}}),
         block_of("GET", "/", {{"host", "other"}}),
         block_of("GET", "", {}),
+        // RFC 9112, 3.2: what HTTP/1 refuses, HTTP/2 does.
+        block_of("GET", "/admin#.png"),
+        block_of("GET", "/?a#b"),
+        block_of("GET", "/a\\..\\b"),
+        block_of("GET", "/%zz"),
+        block_of("GET", "http://h/"),
+        literal(":method", "GET") + literal(":scheme", "http") + literal(":path", "/") +
+            literal(":authority", "h%2fb"),
+        literal(":method", "GET") + literal(":scheme", "http") + literal(":path", "/") +
+            literal(":authority", ":80"),
+        block_of("GET", "/", {{"host", "h"}, {"host", "h"}}),
+        literal(":method", "CONNECT") + literal(":authority", "h"),
         block_of("GET", "/", {{"content-length", "5"}}),
     };
     on_every_backend([&bad_blocks](io_context&) -> task<> {

@@ -31,6 +31,9 @@ TEST_CASE("a URL is taken apart, and put together as it is meant") {
         example{"https://[2001:DB8::1]/", "2001:db8::1", 443, "/", "https://[2001:db8::1]/"},
         example{"ws://h/chat", "h", 80, "/chat", "ws://h/chat"},
         example{"wss://h/chat", "h", 443, "/chat", "wss://h/chat"},
+        // A query is the client's own: what a server takes, a forwarder can ask for.
+        example{"http://h/?q=100%&p=C:\\d", "h", 80, "/?q=100%&p=C:\\d",
+                "http://h/?q=100%&p=C:\\d"},
         example{"http://h/a?b?c/d", "h", 80, "/a?b?c/d", "http://h/a?b?c/d"},
     };
     for (const example& each : examples) {
@@ -75,6 +78,7 @@ TEST_CASE("what two programs could read differently is no URL") {
         "http://[::1]x/",
         "http://[fe80::1%25eth0]/",
         "http://[1.2.3.4]/",
+        "http://:80/",
         "http://h%41/",
         "http://h/%",
         "http://h/%4",

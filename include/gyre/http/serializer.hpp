@@ -40,7 +40,8 @@ struct head_framing {
 /// Whether a message with these can be sent: a status of three digits, and no field that was refused.
 [[nodiscard]] bool is_sendable(const response& it) noexcept;
 
-/// The same: a target without blanks and controls, a token as the method.
+/// The same: a token as the method, a target in a form that this method allows, an authority that is empty or
+/// a host; each by the grammar that servers ask, in request_target.hpp.
 [[nodiscard]] bool is_sendable(const request& it) noexcept;
 
 /// The same with a body: what the request's own fields say of Host and framing is what is going to be sent.
