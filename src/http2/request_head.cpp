@@ -17,6 +17,8 @@ void request_head::add(http::request& to, std::string_view name, std::string_vie
         return;
     }
     // RFC 9113, 8.2.3: crumbs are one field for handlers that know nothing of them.
+    // An empty one would leave a blank at the end, which no value has.
+    if (value.empty()) return;
     if (!cookies_.empty()) cookies_.append("; ");
     cookies_.append(value);
 }

@@ -16,7 +16,7 @@ using namespace gyre::testing;
 
 namespace {
 
-constexpr std::size_t seeds = 14;  // As many as there are of requests, and more than of responses.
+constexpr std::size_t seeds = 15;  // As many as there are of requests, and more than of responses.
 
 std::string damaged(std::string text, std::mt19937_64& dice) {
     constexpr std::string_view nasty{"\r\n\0 \t:;,%#\\/?@[]\"=09Az\x7f\x80", 24};
