@@ -22,7 +22,9 @@ constexpr std::string_view seeds[] = {
     "5;x=\"y\"\r\nhello\r\n00a\r\n0123456789\r\n0\r\nSum: 1\r\n\r\n",
     "a=b&c=%41+d&=&e",
     "Basic dXNlcjpwYXNz",
-    "Sun, 06 Nov 1994 08:49:37 GMT"};
+    "Sun, 06 Nov 1994 08:49:37 GMT",
+    "Sunday, 06-Nov-94 08:49:37 GMT",
+    "Sun Nov  6 08:49:37 1994"};
 
 std::string damaged(std::string text, std::mt19937_64& dice) {
     constexpr std::string_view nasty{"\r\n\0 \t:;,%\"=0Zz\x7f\x80", 17};

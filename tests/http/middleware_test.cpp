@@ -62,7 +62,13 @@ TEST_CASE("conditions are judged in their order") {
                         {"GET", "if-modified-since", "yesterday", 0},
                         {"PUT", "if-modified-since", "Sun, 06 Nov 1994 08:49:37 GMT", 0},
                         {"PUT", "if-unmodified-since", "Sun, 06 Nov 1994 08:49:36 GMT", 412},
-                        {"PUT", "if-unmodified-since", "Sun, 06 Nov 1994 08:49:37 GMT", 0}};
+                        {"PUT", "if-unmodified-since", "Sun, 06 Nov 1994 08:49:37 GMT", 0},
+                        // RFC 9110, 5.6.7: a guard in an obsolete form guards.
+                        {"PUT", "if-unmodified-since", "Sunday, 06-Nov-94 08:49:36 GMT", 412},
+                        {"PUT", "if-unmodified-since", "Sun Nov  6 08:49:36 1994", 412},
+                        {"PUT", "if-unmodified-since", "Sunday, 06-Nov-94 08:49:37 GMT", 0},
+                        {"GET", "if-modified-since", "Sun Nov  6 08:49:37 1994", 304},
+                        {"GET", "if-modified-since", "Sunday, 06-Nov-94 08:49:36 GMT", 0}};
     const validators resource{"\"a\"", std::chrono::sys_seconds{784111777s}};
     for (const row& each : rows) {
         request what = asking(each.by);

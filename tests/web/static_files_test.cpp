@@ -213,6 +213,8 @@ TEST_CASE("conditions spare what the client has, and refuse what has changed") {
             {"if-match: " + etag + "\r\n", 200},
             {"if-match: \"other\"\r\n", 412},
             {"if-unmodified-since: Sun, 06 Nov 1994 08:49:37 GMT\r\n", 412},
+            {"if-unmodified-since: Sunday, 06-Nov-94 08:49:37 GMT\r\n", 412},
+            {"if-unmodified-since: Sun Nov  6 08:49:37 1994\r\n", 412},
         };
         for (const question& each : questions) {
             CAPTURE(each.fields);

@@ -23,10 +23,15 @@ using http_date_text = std::array<char, 29>;
 // RFC 9110, 5.6.7.
 [[nodiscard]] http_date_text format_http_date(std::chrono::sys_seconds when) noexcept;
 
-/// Reads that form; nothing of any other. The two obsolete ones are not read: a conditional request with one
-/// is answered as an unconditional one, which is always right.
+/// Reads a date in the form above, or in one of the two obsolete ones, which every recipient must read:
+/// "Sunday, 06-Nov-94 08:49:37 GMT" and "Sun Nov  6 08:49:37 1994".
+///
+/// @param  present  A year of two digits is of the hundred that end fifty years after it.
+/// @return Nothing if `text` is anything else, or names another day of the week than the date has.
+// RFC 9110, 5.6.7.
 [[nodiscard]] std::optional<std::chrono::sys_seconds> parse_http_date(
-    std::string_view text) noexcept;
+    std::string_view text,
+    std::chrono::system_clock::time_point present = std::chrono::system_clock::now()) noexcept;
 
 /// The line `date: ...` of the present second, with its line ending. One for each loop, shared by the
 /// connections there, or one for each connection. Belongs to one loop.
