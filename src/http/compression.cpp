@@ -10,8 +10,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <limits>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 namespace gyre::http {
@@ -193,16 +195,43 @@ struct decompressor::state {
         if (as != coding::zstd && ready) inflateEnd(&zlib);
     }
 
+    [[nodiscard]] bool begin_part(const_buffer in) noexcept;
+    [[nodiscard]] io_result<step> skip_padding(const_buffer in) noexcept;
+
     [[nodiscard]] io_result<step> inflate_some(const_buffer in, mutable_buffer out);
     [[nodiscard]] io_result<step> decompress_some(const_buffer in, mutable_buffer out);
 
     coding as;
     std::uint64_t left;  // Of what may be produced.
     bool ready = false;
-    bool ended = false;
+    bool begun = false;
+    bool ended = false;   // The last part has, and no other one has begun.
+    bool padded = false;  // Zeros have come behind the last member of gzip.
     z_stream zlib{};
     std::unique_ptr<ZSTD_DCtx, end_zstd> zstd;
 };
+
+// Another part begins with `in`, which is not empty. False if it cannot.
+bool decompressor::state::begin_part(const_buffer in) noexcept {
+    const bool first = !std::exchange(begun, true);
+    if (as == coding::gzip) return first || inflateReset(&zlib) == Z_OK;
+    if (as == coding::zstd) return true;  // It goes on with the next frame by itself.
+    if (!first) return false;
+    // RFC 9110, 8.4.1.2: some servers send the deflate of RFC 1951 without the header of zlib, and browsers
+    // read both. RFC 1950, 2.2: the method is 8, the window at most 7; no encoder begins so without a header.
+    const auto head = std::to_integer<unsigned>(in.front());
+    const bool has_header = (head & 0x0fU) == Z_DEFLATED && head >> 4U <= 7;
+    return has_header || inflateReset2(&zlib, -zlib_window) == Z_OK;
+}
+
+// gzip(1) takes zeros behind the last member: what was written in blocks ends so.
+io_result<decompressor::step> decompressor::state::skip_padding(const_buffer in) noexcept {
+    padded = true;
+    const bool zeros =
+        std::all_of(in.begin(), in.end(), [](std::byte b) { return b == std::byte{}; });
+    if (!zeros) return errc::malformed;
+    return step{in.size(), 0};
+}
 
 io_result<decompressor::step> decompressor::state::inflate_some(const_buffer in,
                                                                 mutable_buffer out) {
@@ -243,15 +272,21 @@ decompressor& decompressor::operator=(decompressor&&) noexcept = default;
 decompressor::~decompressor() = default;
 
 io_result<decompressor::step> decompressor::decode(const_buffer in, mutable_buffer out) {
-    if (!state_->ready) return errc::not_enough_memory;
-    if (state_->ended) return step{};
+    state& it = *state_;
+    if (!it.ready) return errc::not_enough_memory;
+    if (!it.begun || it.ended) {
+        if (in.empty()) return step{};
+        const bool pads = it.begun && it.as == coding::gzip && in.front() == std::byte{};
+        if (pads || it.padded) return it.skip_padding(in);
+        if (!it.begin_part(in)) return errc::malformed;
+    }
     // Room for one byte beyond what is allowed, to tell too much from just enough.
-    if (out.size() > state_->left) out = out.first(static_cast<std::size_t>(state_->left) + 1);
-    const io_result<step> done = state_->as == coding::zstd ? state_->decompress_some(in, out)
-                                                            : state_->inflate_some(in, out);
+    if (out.size() > it.left) out = out.first(static_cast<std::size_t>(it.left) + 1);
+    const io_result<step> done =
+        it.as == coding::zstd ? it.decompress_some(in, out) : it.inflate_some(in, out);
     if (!done.ok()) return done;
-    if (done.value().produced > state_->left) return errc::limit_exceeded;
-    state_->left -= done.value().produced;
+    if (done.value().produced > it.left) return errc::limit_exceeded;
+    it.left -= done.value().produced;
     return done;
 }
 
@@ -349,38 +384,85 @@ bool pays_for(const fields& of) noexcept {
     return ends_with("json") || ends_with("xml") || ends_with("javascript") || ends_with("wasm");
 }
 
-bool may_compress(const request& what, const response& answer, const compression_policy& policy) {
-    const fields& of = answer.fields;
-    if (forbids_body(answer.status) || answer.status == status::partial_content) return false;
-    if (answer.upgrade || what.method() == method::head || of.contains("content-encoding")) {
-        return false;
+// What the resource has, whatever of it is in the answer: by HEAD and of a range, a field may know.
+std::optional<std::uint64_t> size_of_whole(const response& answer, method asked) noexcept {
+    std::string_view digits;
+    if (answer.status == status::partial_content) {
+        // RFC 9110, 14.4.
+        digits = answer.fields.value_or("content-range");
+        digits.remove_prefix(std::min(digits.find('/'), digits.size() - 1) + 1);
+    } else {
+        const std::optional<std::uint64_t> size = answer.body.size();
+        if (asked != method::head || size != 0U) return size;
+        digits = answer.fields.value_or("content-length");
     }
-    const std::optional<std::uint64_t> size = answer.body.size();
-    if (size && *size < policy.bytes_min) return false;
-    return pays_for(of);
+    std::uint64_t number = 0;
+    const char* const end = digits.data() + digits.size();
+    const auto [stop, failed] = std::from_chars(digits.data(), end, number);
+    if (digits.empty() || failed != std::errc{} || stop != end) return std::nullopt;
+    return number;
+}
+
+// Whether GET would be answered with a coding, if the client accepts one; yes where that is not known.
+bool is_negotiated(const request& what, const response& answer, const compression_policy& policy) {
+    const fields& of = answer.fields;
+    if (answer.upgrade || of.contains("content-encoding")) return false;
+    // RFC 9110, 15.4.5: most of what describes content is not there.
+    if (answer.status == status::not_modified) {
+        return !of.contains("content-type") || pays_for(of);
+    }
+    if (forbids_body(answer.status)) return false;
+    const std::optional<std::uint64_t> size = size_of_whole(answer, what.method());
+    if (size && (*size == 0 || *size < policy.bytes_min)) return false;
+    const std::string_view type = of.value_or("content-type");
+    const bool parts = answer.status == status::partial_content &&
+                       equal_without_case(type.substr(0, 21), "multipart/byteranges;");
+    return parts || pays_for(of);
+}
+
+// RFC 9110, 8.8.1: the coded bytes are others, so the tag can only be a weak one.
+void weaken_tag(fields& of) {
+    const std::string tag{of.value_or("etag")};
+    if (tag.starts_with('"')) of.set("etag", "W/" + tag);
+}
+
+// Whether the client has the answer's tag as a strong one: that of bytes without a coding.
+bool has_strongly(const request& what, const response& answer) {
+    const std::string_view tag = answer.fields.value_or("etag");
+    for (const field each : what.fields) {
+        if (!equal_without_case(each.name, "if-none-match")) continue;
+        list_elements tags{each.value};
+        while (const auto one = tags.next()) {
+            if (*one == tag) return true;
+        }
+    }
+    return false;
 }
 
 void compress(response& answer, coding with, const compression_policy& policy) {
     const std::optional<std::uint64_t> size = answer.body.size();
-    if (answer.body.producer() == nullptr && *size <= policy.at_once_bytes_max) {
+    const bool at_once = answer.body.producer() == nullptr && *size > 0;
+    if (at_once && *size <= policy.at_once_bytes_max) {
         std::string made;
         compressor once{with};
         if (!once.add(answer.body.bytes(), compressor::then::end, made).ok()) return;
         if (made.size() >= *size) return;
         answer.body = std::move(made);
     } else {
+        // Of HEAD without a body, too: of which length it would be is known once it is made.
         answer.body =
             std::unique_ptr<body_producer>{new compressing_producer{std::move(answer.body), with}};
     }
+    answer.fields.remove("content-length");
     answer.fields.set("content-encoding", name_of(with));
-    // RFC 9110, 8.8.1: the coded bytes are others, so the tag can only be a weak one.
-    const std::string tag{answer.fields.value_or("etag")};
-    if (tag.starts_with('"')) answer.fields.set("etag", "W/" + tag);
+    weaken_tag(answer.fields);
 }
 
+// What describes a representation is the same whatever method asks for it, and whatever part of it is sent:
+// RFC 9110, 9.3.2, 15.3.7 and 15.4.5.
 task<response> compressed(compression_policy policy, request& what, const handler& next) {
     response answer = co_await next(what);
-    if (!may_compress(what, answer, policy)) co_return answer;
+    if (!is_negotiated(what, answer, policy)) co_return answer;
     // RFC 9110, 12.5.5: caches are told, also of answers that went out as they were.
     if (!answer.fields.has_token("vary", "accept-encoding")) {
         answer.fields.add("vary", "accept-encoding");
@@ -388,7 +470,17 @@ task<response> compressed(compression_policy policy, request& what, const handle
     // RFC 9110, 7.7.
     if (answer.fields.has_token("cache-control", "no-transform")) co_return answer;
     const coding with = preferred_coding(what.fields);
-    if (with != coding::identity) compress(answer, with, policy);
+    if (with == coding::identity) co_return answer;
+    if (answer.status == status::not_modified) {
+        if (!has_strongly(what, answer)) weaken_tag(answer.fields);
+    } else if (answer.status == status::partial_content) {
+        // Its bytes are not those of the whole, which has a coding: they must not be joined.
+        weaken_tag(answer.fields);
+    } else if (size_of_whole(answer, what.method()) || answer.body.producer() != nullptr) {
+        compress(answer, with, policy);
+    } else {
+        weaken_tag(answer.fields);  // HEAD, of a size that no field names.
+    }
     co_return answer;
 }
 

@@ -33,7 +33,9 @@ public:
     void decode(client_response& head, time_point until) {
         const client_options& options = client_->options;
         http::coding with = http::coding::identity;
-        if (options.decompress) with = coding_of(head.fields);
+        // RFC 9110, 14.4: a range is of coded bytes, which mean nothing without those in front.
+        const bool whole = head.status != http::status::partial_content;
+        if (options.decompress && whole) with = coding_of(head.fields);
         const bool coded = with != http::coding::identity;
         if (head.body.ended() || (!coded && until == never)) return;
         if (coded) head.fields.remove("content-encoding");
@@ -88,7 +90,9 @@ http::request request_for(const client_request& what, const client_options& opti
         made.fields.add("user-agent", options.user_agent);
     }
     if (options.decompress && !made.fields.contains("accept-encoding")) {
-        made.fields.add("accept-encoding", "gzip, deflate, zstd");
+        // Ranges are wanted of what is read, not of its coding.
+        const bool all = !made.fields.contains("range");
+        made.fields.add("accept-encoding", all ? "gzip, deflate, zstd" : "identity");
     }
     if (forwarded && options.via->credentials) {
         http::fields written;

@@ -37,11 +37,6 @@ io_result<std::size_t> decoded_body::finish(error with) noexcept {
 
 std::optional<io_result<std::size_t>> decoded_body::decode_at_hand(mutable_buffer into) {
     while (!at_hand_.empty() || more_) {
-        if (decoder_->ended()) {
-            more_ = false;
-            if (at_hand_.empty()) break;
-            return finish({errc::malformed, activity::read});  // There is something behind the end.
-        }
         const io_result<http::decompressor::step> done = decoder_->decode(at_hand_, into);
         if (!done.ok()) return finish(done.error());
         const auto [consumed, produced] = done.value();

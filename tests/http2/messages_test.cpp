@@ -4,6 +4,7 @@
 #include <gyre/http2/client_connection.hpp>
 #include <gyre/http2/serve_connection.hpp>
 
+#include <gyre/http/compression.hpp>
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
@@ -343,5 +344,59 @@ TEST_CASE("http2: what a producer has written before it fails arrives, and nothi
                 CHECK(ended == (too_late ? errc::connection_aborted : errc::eof));
             }
         }
+    });
+}
+
+TEST_CASE(
+    "http2: what describes a compressed representation is the same to GET, HEAD, 304 and 206") {
+    // RFC 9110, 8.6, 9.3.2, 15.3.7 and 15.4.5.
+    on_every_backend([](io_context&) -> task<> {
+        const auto file = [](http::request& what) -> task<http::response> {
+            http::response made{http::status::ok, "text/plain", std::string(5'000, 'x')};
+            made.fields.set("etag", "\"a\"");
+            if (what.target() == "/304") {
+                made.status = http::status::not_modified;
+                made.body = {};
+                made.fields.remove("content-type");
+            }
+            if (what.target() == "/206") {
+                made.status = http::status::partial_content;
+                made.fields.set("content-range", "bytes 0-4999/10000");
+            }
+            if (what.target() == "/bare") {
+                made.fields.set("content-length", "5000");
+                if (what.method() == http::method::head) made.body = {};
+            }
+            co_return made;
+        };
+        two_ends ends{http::compress_responses()(file)};
+        const auto talk = [&]() -> task<> {
+            struct row {
+                const char* target;
+                http::method by;
+                bool coded;
+            };
+            const row rows[] = {
+                {"/", http::method::get, true},     {"/", http::method::head, true},
+                {"/bare", http::method::get, true}, {"/bare", http::method::head, true},
+                {"/304", http::method::get, false}, {"/304", http::method::head, false},
+                {"/206", http::method::get, false}};
+            for (const row& each : rows) {
+                http::request what = request_of(each.target, each.by);
+                what.fields.set("accept-encoding", "gzip");
+                io_result<http2::received_response> got = co_await ends.client.send(what);
+                CAPTURE(each.target);
+                CAPTURE(http::name_of(each.by));
+                CHECK(got.ok());
+                http2::received_response it = got.take();
+                static_cast<void>(co_await it.body.read_all(10'000));
+                CHECK(it.fields.value_or("etag") == "W/\"a\"");
+                CHECK(it.fields.value_or("vary") == "accept-encoding");
+                CHECK(it.fields.value_or("content-encoding") == (each.coded ? "gzip" : ""));
+                const std::string_view length = it.fields.value_or("content-length");
+                if (each.coded) CHECK((length != "5000" && length != "0"));
+            }
+        };
+        co_await between(ends, talk);
     });
 }

@@ -111,15 +111,21 @@ task<> with_script(io_context& io, script how, Body body) {
 }
 
 // Reads a request's head, and forgets it; false at the end.
-task<bool> read_head(stream_socket& from) {
+// The head that a client sends; empty if it leaves instead.
+task<std::string> head_from(stream_socket& peer) {
     std::string all;
     std::array<char, 4096> space;
     while (all.find("\r\n\r\n") == std::string::npos) {
-        const auto got = co_await from.read_some(std::as_writable_bytes(std::span{space}));
-        if (!got.ok()) co_return false;
+        const auto got = co_await peer.read_some(std::as_writable_bytes(std::span{space}));
+        if (!got.ok()) co_return std::string{};
         all.append(space.data(), got.value());
     }
-    co_return true;
+    co_return all;
+}
+
+task<bool> read_head(stream_socket& from) {
+    const std::string head = co_await head_from(from);
+    co_return !head.empty();
 }
 
 task<> say(stream_socket& to, std::string text) {
@@ -491,10 +497,11 @@ TEST_CASE("a server that is too slow ends with a time-out, whatever it is slow w
 
 TEST_CASE("bodies are decoded from each coding, and bounded") {
     const std::string text(300'000, 'z');
-    const auto coded = [&text](http::coding with) {
+    const auto coded = [&text](http::coding with, std::size_t size = SIZE_MAX) {
         std::string out;
         http::compressor it{with};
-        CHECK(it.add(bytes_of(text), http::compressor::then::end, out).ok());
+        const std::string_view those = std::string_view{text}.substr(0, size);
+        CHECK(it.add(bytes_of(those), http::compressor::then::end, out).ok());
         return out;
     };
     struct sent {
@@ -504,11 +511,24 @@ TEST_CASE("bodies are decoded from each coding, and bounded") {
         std::size_t decoded;
     };
     const std::string gzip = coded(http::coding::gzip);
+    const std::string deflate = coded(http::coding::deflate);
+    const auto half_of = [&](http::coding with) { return coded(with, text.size() / 2); };
     const std::vector<sent> all{
         {"gzip", gzip, {}, text.size()},
         {"X-GZip", gzip, {}, text.size()},
         {"deflate", coded(http::coding::deflate), {}, text.size()},
         {"zstd", coded(http::coding::zstd), {}, text.size()},
+        // RFC 1952, 2.2; RFC 8878, 3: all members, all frames.
+        {"gzip", half_of(http::coding::gzip) + half_of(http::coding::gzip), {}, text.size()},
+        {"gzip", gzip + std::string(40'000, '\0'), {}, text.size()},
+        {"zstd", half_of(http::coding::zstd) + half_of(http::coding::zstd), {}, text.size()},
+        {"zstd",
+         coded(http::coding::zstd) + std::string{"\x50\x2a\x4d\x18\x01\0\0\0x", 9},
+         {},
+         text.size()},
+        // Without the header of zlib and its sum.
+        {"deflate", deflate.substr(2, deflate.size() - 6), {}, text.size()},
+        {"deflate", deflate + "x", errc::malformed, text.size()},
         {"gzip", gzip.substr(0, gzip.size() / 2), errc::malformed, text.size()},
         {"gzip", gzip + "more", errc::malformed, text.size()},
         {"gzip", "nothing of the kind", errc::malformed, 0},
@@ -548,6 +568,35 @@ TEST_CASE("bodies are decoded from each coding, and bounded") {
             };
             co_await with_script(io, answers, body);
         }
+    };
+    on_every_backend(run);
+}
+
+// RFC 9110, 14.4.
+TEST_CASE("a range is asked for without a coding, and left as it comes") {
+    const auto run = [](io_context& io) -> task<> {
+        std::vector<std::string> heads;
+        const auto answers = [&heads](stream_socket& peer, std::size_t) -> task<> {
+            heads.push_back(co_await head_from(peer));
+            co_await say(peer,
+                         "HTTP/1.1 206 Partial Content\r\ncontent-encoding: gzip\r\n"
+                         "content-range: bytes 2-5/10\r\ncontent-length: 4\r\n\r\npart");
+        };
+        const auto body = [&heads](const listening_site& site) -> task<> {
+            client web;
+            client_request what;
+            what.where = web::url::parse(site.url("/")).take();
+            what.fields.set("range", "bytes=2-5");
+            io_result<client_response> got = co_await web.send(std::move(what));
+            REQUIRE(got.ok());
+            client_response response = got.take();
+            const io_result<std::string> read = co_await response.text();
+            CHECK(read.value() == "part");
+            CHECK(response.fields.value_or("content-encoding") == "gzip");
+            REQUIRE(heads.size() == 1);
+            CHECK(heads[0].find("accept-encoding: identity\r\n") != std::string::npos);
+        };
+        co_await with_script(io, answers, body);
     };
     on_every_backend(run);
 }

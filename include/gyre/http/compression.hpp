@@ -55,6 +55,10 @@ private:
 };
 
 /// Decodes one body, within bounds. Moves. Bound to no thread.
+///
+/// A body may have several members of gzip, with zeros behind the last one, or several frames of zstd, of which
+/// some are skipped. `deflate` is read with the header of zlib and without it, as browsers do.
+// RFC 1952, 2.2; RFC 8878, 3; RFC 9110, 8.4.1.
 class decompressor {
 public:
     /// @param  with       Not `identity`.
@@ -72,11 +76,12 @@ public:
     /// Decodes from the front of `in` into `out`, which is not empty. Call again with what follows
     /// `consumed`; with nothing in, while it produces something.
     ///
-    /// Errors:  `errc::malformed`; `errc::limit_exceeded` beyond `bytes_max`, or if the window that the body
+    /// Errors:  `errc::malformed`, also of what cannot follow an end; `errc::limit_exceeded` beyond `bytes_max`, or if the window that the body
     ///          wants is larger than 8 MiB; `errc::not_enough_memory`.
     [[nodiscard]] io_result<step> decode(const_buffer in, mutable_buffer out);
 
-    /// Whether the coded body has come to its end. One that stops before is incomplete.
+    /// True if the coded body may end here: one that stops elsewhere is incomplete. Another member or frame may
+    /// follow.
     [[nodiscard]] bool ended() const noexcept;
 
 private:
@@ -95,6 +100,9 @@ struct compression_policy {
 
 /// Compresses answers for peers that accept it: text, JSON and the like, whose coding no handler has set and
 /// whose `cache-control` has no `no-transform`. Strong tags become weak.
+///
+/// HEAD is answered with the fields of GET. Where a coding would be chosen for the whole, answers of 304 and 206
+/// have its `vary` and its weak tag; a client that names the strong tag keeps it with 304.
 [[nodiscard]] middleware compress_responses(compression_policy policy = {});
 
 }  // namespace gyre::http
