@@ -123,6 +123,10 @@ task<io_result<received_response>> client_connection::state::send(const request&
         const io_result<> got = co_await read_final_head(what.method(), until);
         if (!got.ok()) co_return result{cut_off ? done.error() : got.error()};
     }
+    // RFC 9110, 7.8: a server must not change to a protocol that was not asked for.
+    if (head.status == status::switching_protocols && !what.fields.contains("upgrade")) {
+        co_return result{error{errc::malformed, activity::read}};
+    }
     source.begin(parser.framing(), options.body_bytes_max, false);
     upgraded = parser.upgrades();
     keeps_alive = parser.keeps_alive() && framing.after != head_framing::connection::close &&

@@ -132,6 +132,29 @@ TEST_CASE("a request that cannot be sent is not, and the connection stays good")
     });
 }
 
+// RFC 9110, 7.8 and 15.2.2.
+TEST_CASE("a change of protocol is an answer only to a request that asks for one") {
+    on_every_backend([](io_context&) -> task<> {
+        for (const bool asks : {false, true}) {
+            traffic over;
+            over.in =
+                "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n";
+            http::client_connection connection{any_stream{fed_stream{over}}};
+            http::request what = get("/");
+            if (asks) what.fields.set("upgrade", "x");
+
+            const auto got = co_await connection.send(what);
+
+            CAPTURE(asks);
+            CHECK(got.ok() == asks);
+            if (!asks) CHECK(got.error() == errc::malformed);
+            CHECK_FALSE(connection.reusable());
+            const auto next = co_await connection.send(what);
+            CHECK(next.error() == errc::closed);
+        }
+    });
+}
+
 TEST_CASE("a connection with an unread body is busy") {
     on_every_backend([](io_context&) -> task<> {
         traffic over;
