@@ -25,6 +25,60 @@ bool is_boundary(std::string_view text) noexcept {
            });
 }
 
+// Where the value of `text` ends, which begins behind its first quote; `npos` if it does not.
+std::size_t closing_quote(std::string_view text) noexcept {
+    for (std::size_t at = text.find('"'); at != std::string_view::npos;
+         at = text.find('"', at + 1)) {
+        const std::string_view behind = trimmed(text.substr(at + 1));
+        if (behind.empty() || behind.front() == ';') return at;
+    }
+    return std::string_view::npos;
+}
+
+// Browsers escape three characters with a percent sign, and leave backslashes alone. Older clients put one in
+// front of a quote.
+std::string as_browsers_write(std::string_view text) {
+    std::string plain;
+    while (!text.empty()) {
+        const std::string_view three = text.substr(0, 3);
+        const bool quoted = text.starts_with("\\\"");
+        const std::size_t taken = three == "%0A" || three == "%0D" || three == "%22" ? 3
+                                  : quoted                                           ? 2
+                                                                                     : 1;
+        if (three == "%0A") plain.push_back('\n');
+        else if (three == "%0D") plain.push_back('\r');
+        else if (three == "%22" || quoted) plain.push_back('"');
+        else plain.push_back(text.front());
+        text.remove_prefix(taken);
+    }
+    return plain;
+}
+
+// A parameter of Content-Disposition in a form. RFC 7578, 4.2, and the HTML standard, "multipart form data":
+// what stands in quotes is no quoted string of RFC 9110.
+std::optional<std::string> form_parameter_of(std::string_view value, std::string_view name) {
+    std::string_view rest = value.substr(std::min(value.find(';'), value.size()));
+    while (!rest.empty()) {
+        rest = trimmed(rest.substr(1));  // Behind a semicolon.
+        const std::size_t end = std::min(rest.find_first_of("=;"), rest.size());
+        const bool is_wanted = equal_without_case(trimmed(rest.substr(0, end)), name);
+        rest.remove_prefix(end);
+        if (!rest.starts_with('=')) continue;
+        rest = trimmed(rest.substr(1));
+        const std::size_t quote =
+            rest.starts_with('"') ? closing_quote(rest.substr(1)) : std::string_view::npos;
+        if (quote != std::string_view::npos) {
+            if (is_wanted) return as_browsers_write(rest.substr(1, quote));
+            rest = trimmed(rest.substr(quote + 2));
+            continue;
+        }
+        const std::size_t next = std::min(rest.find(';'), rest.size());
+        if (is_wanted) return std::string{trimmed(rest.substr(0, next))};
+        rest.remove_prefix(next);
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string> multipart_boundary(const fields& of) {
@@ -125,8 +179,8 @@ task<io_result<part_head>> multipart_reader::read_head() {
     }
     // The line end in front of the content stays: a boundary that follows at once begins with it.
     const std::string_view disposition = head.fields.value_or("content-disposition");
-    head.name = parameter_of(disposition, "name").value_or(std::string{});
-    head.file_name = parameter_of(disposition, "filename");
+    head.name = form_parameter_of(disposition, "name").value_or(std::string{});
+    head.file_name = form_parameter_of(disposition, "filename");
     co_return io_result<part_head>{std::move(head)};
 }
 

@@ -94,6 +94,41 @@ TEST_CASE("parts are read however their bytes are split") {
     });
 }
 
+// The HTML standard, "multipart form data", and RFC 7578, 4.2.
+TEST_CASE("names of files are read as browsers write them") {
+    on_every_backend([](io_context&) -> task<> {
+        struct row {
+            const char* parameters;
+            const char* name;
+            const char* file_name;
+        };
+        const row rows[] = {{R"(name="f"; filename="C:\dir\f.txt")", "f", R"(C:\dir\f.txt)"},
+                            {R"(name="f"; filename="a\")", "f", R"(a\)"},
+                            {R"(filename="a\"; name="f")", "f", R"(a\)"},
+                            {R"(filename="a\"; filename="b"; name=f)", "f", R"(a\)"},
+                            {R"(name="%22%0D%0A%41"; filename="%2522")", "\"\r\n%41", "%2522"},
+                            {R"(name="f"; filename="a\"b.txt")", "f", R"(a"b.txt)"},
+                            {R"(name="a;b"; filename="c; name=d" )", "a;b", "c; name=d"},
+                            {R"(NAME = f ;filename=plain.txt)", "f", "plain.txt"},
+                            {R"(x; =y; name; name="f";; filename=)", "f", ""},
+                            {R"(name="f"; filename="open)", "f", "\"open"}};
+        for (const row& each : rows) {
+            fed_body body{std::string{"--b\r\nContent-Disposition: form-data; "} + each.parameters +
+                              "\r\n\r\none\r\n--b--",
+                          7};
+            http::multipart_reader reader{http::body_reader{body}, "b"};
+
+            const auto part = co_await reader.next();
+
+            CAPTURE(each.parameters);
+            REQUIRE(part.ok());
+            REQUIRE(part.value());
+            CHECK(part.value()->name == each.name);
+            CHECK(part.value()->file_name == each.file_name);
+        }
+    });
+}
+
 TEST_CASE("a part that nobody reads is passed over") {
     on_every_backend([](io_context&) -> task<> {
         fed_body body{"--b\r\nX: 1\r\n\r\n" + std::string(100'000, 'x') +

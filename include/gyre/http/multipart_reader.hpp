@@ -22,8 +22,9 @@ namespace gyre::http {
 
 /// The head of one part.
 struct part_head {
-    std::string name;                      ///< Of the form's field; empty if there is none.
-    std::optional<std::string> file_name;  ///< As the peer has it: never a path to write to.
+    std::string name;  ///< Of the form's field; empty if there is none.
+    /// As the peer has it, backslashes included: never a path to write to.
+    std::optional<std::string> file_name;
     http::fields fields;
 };
 
