@@ -85,8 +85,8 @@ public:
     ///                if the last response's body has not been read to its end; `errc::closed`;
     ///                `errc::connection_reset` if the server ended without an answer: see `answered`;
     ///                `errc::malformed`, `errc::limit_exceeded` for what came, a 101 without a field
-    ///                Upgrade in `what` included; `errc::timed_out`; those of the stream and of the body's producer. The connection is useless after all but the
-    ///                first two.
+    ///                Upgrade in `what` included; `errc::timed_out`; those of the stream and of the
+    ///                body's producer. The connection is useless after all but the first two.
     /// Cancellation:  `errc::canceled`; the connection is useless.
     /// Threads:       resumes on the caller's executor; one request at a time.
     /// Cost:          three frames, one write and one read, if request and head are small.

@@ -56,8 +56,8 @@ private:
 
 /// Decodes one body, within bounds. Moves. Bound to no thread.
 ///
-/// A body may have several members of gzip, with zeros behind the last one, or several frames of zstd, of which
-/// some are skipped. `deflate` is read with the header of zlib and without it, as browsers do.
+/// A body may have several members of gzip, with zeros behind the last one, or several frames of zstd, of
+/// which some are skipped. `deflate` is read with the header of zlib and without it, as browsers do.
 // RFC 1952, 2.2; RFC 8878, 3; RFC 9110, 8.4.1.
 class decompressor {
 public:
@@ -76,12 +76,13 @@ public:
     /// Decodes from the front of `in` into `out`, which is not empty. Call again with what follows
     /// `consumed`; with nothing in, while it produces something.
     ///
-    /// Errors:  `errc::malformed`, also of what cannot follow an end; `errc::limit_exceeded` beyond `bytes_max`, or if the window that the body
-    ///          wants is larger than 8 MiB; `errc::not_enough_memory`.
+    /// Errors:  `errc::malformed`, also of what cannot follow an end; `errc::limit_exceeded` beyond
+    ///          `bytes_max`, or if the window that the body wants is larger than 8 MiB;
+    ///          `errc::not_enough_memory`.
     [[nodiscard]] io_result<step> decode(const_buffer in, mutable_buffer out);
 
-    /// True if the coded body may end here: one that stops elsewhere is incomplete. Another member or frame may
-    /// follow.
+    /// True if the coded body may end here: one that stops elsewhere is incomplete. Another member or frame
+    /// may follow.
     [[nodiscard]] bool ended() const noexcept;
 
 private:
@@ -101,8 +102,8 @@ struct compression_policy {
 /// Compresses answers for peers that accept it: text, JSON and the like, whose coding no handler has set and
 /// whose `cache-control` has no `no-transform`. Strong tags become weak.
 ///
-/// HEAD is answered with the fields of GET. Where a coding would be chosen for the whole, answers of 304 and 206
-/// have its `vary` and its weak tag; a client that names the strong tag keeps it with 304.
+/// HEAD is answered with the fields of GET. Where a coding would be chosen for the whole, answers of 304 and
+/// 206 have its `vary` and its weak tag; a client that names the strong tag keeps it with 304.
 [[nodiscard]] middleware compress_responses(compression_policy policy = {});
 
 }  // namespace gyre::http

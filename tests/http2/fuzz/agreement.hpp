@@ -3,8 +3,8 @@
 // One message read by HTTP/1 and by HTTP/2, and its target by web::url: functions that abort where they
 // disagree.
 //
-// A check in front of one reader protects another one only if both read the same. Where the versions differ by
-// design stands in agreement.cpp, each difference with its clause; everything else is a finding.
+// A check in front of one reader protects another one only if both read the same. agreement.cpp names the
+// differences by design, each with its clause; everything else is a finding.
 #pragma once
 
 #include <gyre/base/buffer.hpp>
