@@ -41,6 +41,7 @@ module;
 #include <gyre/io/ip_network.hpp>
 #include <gyre/io/local_message_socket.hpp>
 #include <gyre/io/passed_descriptors.hpp>
+#include <gyre/io/path_watch.hpp>
 #include <gyre/io/peer_limits.hpp>
 #include <gyre/io/pipe.hpp>
 #include <gyre/io/process.hpp>
@@ -83,6 +84,7 @@ module;
 #include <gyre/stream/null_stream.hpp>
 #include <gyre/stream/outbox.hpp>
 #include <gyre/stream/shared_bytes.hpp>
+#include <gyre/stream/silence.hpp>
 #include <gyre/stream/split.hpp>
 #include <gyre/stream/stream_ref.hpp>
 #include <gyre/stream/take_stream.hpp>
@@ -174,6 +176,7 @@ using gyre::stop_handle;
 using gyre::launch;
 using gyre::stop_level;
 using gyre::task;
+using gyre::dump_lines_max;
 using gyre::dump_tasks;
 using gyre::on;
 using gyre::task_local;
@@ -221,6 +224,7 @@ using gyre::file_kind;
 using gyre::file_status;
 using gyre::file;
 using gyre::status_of;
+using gyre::read_link;
 using gyre::rename_file;
 using gyre::rename_new;
 using gyre::remove_file;
@@ -247,6 +251,8 @@ using gyre::local_datagram_socket;
 using gyre::local_packet_socket;
 using gyre::local_packet_acceptor;
 using gyre::passed_descriptors;
+using gyre::path_watch_options;
+using gyre::path_watch;
 using gyre::peer_limit_options;
 using gyre::peer_verdict;
 using gyre::peer_limits;
@@ -383,6 +389,8 @@ using gyre::write_stream;
 using gyre::lease_stream;
 using gyre::duplex_stream;
 using gyre::half_closing_stream;
+using gyre::traffic_stream;
+using gyre::traffic_of;
 using gyre::copied_both_ways;
 using gyre::copy_options;
 using gyre::copy_bidirectional;
@@ -405,6 +413,7 @@ using gyre::outbox_counters;
 using gyre::outbox;
 using gyre::write_from;
 using gyre::shared_bytes;
+using gyre::silence_watch;
 using gyre::read_half;
 using gyre::write_half;
 using gyre::stream_halves;

@@ -3,6 +3,7 @@
 // Written by tools/module.py --fix: what the reference lists.
 module;
 #include <gyre/http/access_log.hpp>
+#include <gyre/http/answer_end.hpp>
 #include <gyre/http/authorization.hpp>
 #include <gyre/http/body_reader.hpp>
 #include <gyre/http/body_writer.hpp>
@@ -24,6 +25,8 @@ module;
 #include <gyre/http/percent.hpp>
 #include <gyre/http/refusal.hpp>
 #include <gyre/http/request.hpp>
+#include <gyre/http/request_limit.hpp>
+#include <gyre/http/request_target.hpp>
 #include <gyre/http/response.hpp>
 #include <gyre/http/router.hpp>
 #include <gyre/http/serializer.hpp>
@@ -38,6 +41,8 @@ export namespace gyre::http {
 using gyre::http::access_record;
 using gyre::http::access_log;
 using gyre::http::combined_log_line;
+using gyre::http::answer_end;
+using gyre::http::answer_listener;
 using gyre::http::basic_credentials;
 using gyre::http::basic_credentials_of;
 using gyre::http::set_basic_credentials;
@@ -125,6 +130,14 @@ using gyre::http::status_for;
 using gyre::http::error_for;
 using gyre::http::path_parameter;
 using gyre::http::request;
+using gyre::http::request_limit_options;
+using gyre::http::limit_requests;
+using gyre::http::authority_parts;
+using gyre::http::read_authority;
+using gyre::http::is_authority;
+using gyre::http::is_path_and_query;
+using gyre::http::target_parts;
+using gyre::http::read_target;
 using gyre::http::static_text;
 using gyre::http::response_body;
 using gyre::http::upgraded_connection;

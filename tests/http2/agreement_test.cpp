@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// HTTP/1, HTTP/2 and web::url read the same of the same message: the corpus of the fuzzers, and damaged copies
-// of it.
+// HTTP/1, HTTP/2 and web::url read the same of the same message. Inputs are the corpus of the fuzzers,
+// and damaged copies of it.
 #include <http2/fuzz/agreement.hpp>
 
 #include <doctest/doctest.h>
