@@ -373,8 +373,8 @@ private:
 
 /// Runs `body(group)` and every child it spawns; resumes when all have ended.
 ///
-/// @param  body  Owned; a callable that returns a task. Its captures live as long as the group, but
-///               see docs/guide/compilers.md: give a capturing lambda a name first.
+/// @param  body  Owned; a callable that returns a task. Its captures live as long as the group, its
+///               locals until it returns. docs/guide/compilers.md: give a capturing lambda a name first.
 /// @return What the body yields; in mode `stop_on_first_error` with the first child's error if the
 ///         body had none.
 ///
