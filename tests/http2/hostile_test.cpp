@@ -195,10 +195,8 @@ TEST_CASE("http2: a peer that asks and does not read is given up") {
             });
             io_result<std::size_t> put = co_await write_all(ours, bytes_of(greeting()));
             const std::string ping = frame_of(frame::ping, 0, 0, "12345678");
-            for (int round = 0; put.ok() && round < 100'000; ++round) {
-                put = co_await write_all(ours, bytes_of(ping));
-            }
-            CHECK_FALSE(put.ok());
+            // The server drops what comes for a while yet, so it is the time that ends this.
+            while (put.ok()) put = co_await write_all(ours, bytes_of(ping));
         };
         co_await with_group(talk);
         CHECK(breached == http2::breach::output_queue);

@@ -236,8 +236,8 @@ class task_group::spawned final : private gyre::backlog_item, private branch_bas
 
 public:
     spawned(task_group& group, Task& it, OnExit on_exit) noexcept
-        : gyre::backlog_item{[](gyre::backlog_item& it) noexcept {
-              static_cast<spawned&>(it).begin_now();
+        : gyre::backlog_item{[](gyre::backlog_item& item) noexcept {
+              static_cast<spawned&>(item).begin_now();
           }},
           branch_base{[](callback_frame* frame) {
               static_cast<spawned*>(static_cast<branch_base*>(frame))->end();
