@@ -277,10 +277,11 @@ TEST_CASE("admin_server: a name that another site has pointed here is not served
                              "[::1]:7021", "192.0.2.1:80"})
         CHECK_MESSAGE(status("GET /status", each) == 200, each);
     for (const char* each : {"elsewhere.example", "elsewhere.example:7021", "localhost.example",
-                             "127.0.0.1.example:7021", "[elsewhere]:7021", ""}) {
+                             "127.0.0.1.example:7021", ""}) {
         CHECK_MESSAGE(status("GET /status", each) == 421, each);
         CHECK_MESSAGE(status("POST /replace?child=a", each) == 421, each);
     }
+    CHECK(status("GET /status", "[elsewhere]:7021") == 400);  // No host by RFC 3986, 3.2.2.
     it.end();
     CHECK(it.commanded.empty());
 }
