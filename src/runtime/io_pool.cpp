@@ -55,6 +55,7 @@ io_pool::io_pool(const io_pool_options& options)
     expects(count <= pool_state::members_max, "a pool of at most 256 threads");
     state_->steal_threshold = options.steal_threshold;
     state_->forks = fork_count();
+    plenty_ = std::min(16 * (count - 1), 512U);
     make_members(count, options.loop);
     if (is_mixed() && !status()) make_members_alike(count);
     const auto body = [](void* it) -> void* {
@@ -194,6 +195,11 @@ void io_pool::request_stop() noexcept {
     // A loop that is awake looks in each turn.
     for (auto& each : state_->members) each->loop.wake_->wake_if_asleep();
     state_->asking.fetch_sub(1, std::memory_order_release);
+}
+
+bool io_pool::has_plenty(const io_context& from) const noexcept {
+    const pool_member* const here = from.member_;
+    return here != nullptr && &here->shared == state_.get() && here->queue.size() >= plenty_;
 }
 
 std::size_t io_pool::size() const noexcept { return state_->members.size(); }

@@ -53,7 +53,9 @@ protected:
     [[nodiscard]] bool begin_for(std::coroutine_handle<> waiter, Awaitable& it,
                                  std::coroutine_handle<>& next) noexcept {
         if constexpr (is_task<Awaitable>) chain.top = it.node();
-        return begin_await(it, waiter, &env_, next);
+        const bool waits = begin_await(it, waiter, &env_, next);
+        if constexpr (has_node_below<Awaitable>) chain.top = it.node_below();
+        return waits;
     }
 
     /// Resumes `first` within what runs; the branch may be gone afterwards.

@@ -19,7 +19,15 @@ namespace gyre {
 
 template <class Result>
 class task;
+struct task_node;
 class locals_scope;
+
+/// An awaitable below which a coroutine may run in place of an operation: once `await_suspend` has returned a
+/// handle, `node_below` is that coroutine's node, or null.
+template <class Awaitable>
+concept has_node_below = requires(const Awaitable& it) {
+    { it.node_below() } noexcept -> std::same_as<task_node*>;
+};
 
 /// The untyped part of a promise. Belongs to the thread that runs the coroutine.
 struct task_node {
@@ -44,7 +52,7 @@ struct task_node {
                       "await_suspend(std::coroutine_handle<>, gyre::environment const*) and "
                       "await_resume(); see gyre/coro/awaitable.hpp");
         begin(location);
-        return leaf_await<std::remove_reference_t<Awaitable>>{it, env};
+        return leaf_await<std::remove_reference_t<Awaitable>>{it, *this};
     }
 
     template <class Result>
@@ -82,18 +90,23 @@ private:
     template <class Awaitable>
     struct leaf_await {
         Awaitable& it;
-        const environment* env;
+        task_node& self;
 
         bool await_ready() noexcept { return it.await_ready(); }
         [[gnu::always_inline]] auto await_suspend(std::coroutine_handle<> waiter) noexcept {
-            using outcome = decltype(it.await_suspend(waiter, env));
+            using outcome = decltype(it.await_suspend(waiter, self.env));
             if constexpr (std::convertible_to<outcome, std::coroutine_handle<>>) {
-                return transfer(it.await_suspend(waiter, env));
+                const std::coroutine_handle<> next = it.await_suspend(waiter, self.env);
+                if constexpr (has_node_below<Awaitable>) self.awaiting = it.node_below();
+                return transfer(next);
             } else {
-                return it.await_suspend(waiter, env);
+                return it.await_suspend(waiter, self.env);
             }
         }
-        decltype(auto) await_resume() { return it.await_resume(); }
+        decltype(auto) await_resume() {
+            if constexpr (has_node_below<Awaitable>) self.awaiting = nullptr;
+            return it.await_resume();
+        }
     };
 
     template <class Task>

@@ -101,6 +101,10 @@ public:
 
     [[nodiscard]] io_pool_counters counters() const noexcept;
 
+    /// Whether `from`, whose thread this is, is a loop of this pool, and as much waits on it to be begun as
+    /// the others can take off it for now: 16 items for each of them, 512 at most.
+    [[nodiscard]] bool has_plenty(const io_context& from) const noexcept;
+
     /// As io_context::pool_identity.
     [[nodiscard]] const void* pool_identity() const noexcept { return state_.get(); }
 
@@ -118,6 +122,7 @@ private:
     std::unique_ptr<pool_state> state_;
     io_pool_options options_;
     error not_started_;
+    unsigned plenty_ = 0;
     std::atomic<unsigned> next_ = 0;
 };
 
@@ -141,6 +146,8 @@ stop_handle launch(io_pool& where, task<Result> coroutine, Handler handler) {
 
 /// Awaits `it`, run on whichever loop of `where` comes first; the caller resumes on its own executor.
 ///
+/// On a loop of `where` on which plenty waits to be begun already, `it` begins at once below the caller, as
+/// a task does that is awaited by itself. So a tree of tasks sent at each fork takes memory by its depth.
 /// Everything else is as with one loop: see remote_task.hpp.
 template <class Result>
 [[nodiscard]] remote_task<io_pool, Result> on(io_pool& where, task<Result> it) noexcept {

@@ -18,9 +18,12 @@
 namespace gyre {
 
 /// The waiting end, in the awaiting coroutine's frame. `Target` is where the task goes: it takes
-/// work, has a `pool_identity`, and may have `remote_task_started` and `remote_task_ended`.
+/// work, has a `pool_identity`, and may have `remote_task_started`, `remote_task_ended` and `has_plenty`.
 template <class Target, class Result>
 class [[nodiscard]] remote_task final : private work, public stop_target {
+    static constexpr bool may_stay =
+        requires(const Target& it, const io_context& from) { it.has_plenty(from); };
+
 public:
     remote_task(Target& where, task<Result> it) noexcept
         : work{[](work& item) noexcept { static_cast<remote_task&>(item).go_on(); }},
@@ -38,8 +41,41 @@ public:
     }
     [[nodiscard]] const char* waiting_for() const noexcept override { return "another loop"; }
 
+    /// The task, while it runs below the caller, because its loops have plenty to begin; otherwise null.
+    [[nodiscard]] task_node* node_below() const noexcept { return here_ ? it_.node() : nullptr; }
+
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     void await_suspend(std::coroutine_handle<> waiter, const environment* given) noexcept {
+        send(waiter, given);
+    }
+    [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<> waiter,
+                                                        const environment* given) noexcept
+        requires may_stay
+    {
+        io_context& home = context_of(*given);
+        if (given->executor.refers_to(&home) && where_.has_plenty(home) && home.spend_in_memory()) {
+            here_ = true;
+            return it_.await_suspend(waiter, given);
+        }
+        send(waiter, given);
+        return std::noop_coroutine();
+    }
+    Result await_resume() {
+        if constexpr (may_stay) {
+            if (here_) {
+                task<Result> ended = std::move(it_);
+                return ended.await_resume();
+            }
+        }
+        failure_.rethrow_if_any();
+        if constexpr (!std::is_void_v<Result>) return std::move(*result_);
+    }
+
+private:
+    static constexpr bool counts_remote_tasks = requires(Target& it) { it.remote_task_started(); };
+    using kept = std::conditional_t<std::is_void_v<Result>, bool, Result>;
+
+    void send(std::coroutine_handle<> waiter, const environment* given) noexcept {
         waiter_ = waiter;
         parent_ = given;
         away_ = true;
@@ -57,14 +93,6 @@ public:
         given->chain->enter(*this);
         there->post();
     }
-    Result await_resume() {
-        failure_.rethrow_if_any();
-        if constexpr (!std::is_void_v<Result>) return std::move(*result_);
-    }
-
-private:
-    static constexpr bool counts_remote_tasks = requires(Target& it) { it.remote_task_started(); };
-    using kept = std::conditional_t<std::is_void_v<Result>, bool, Result>;
 
     /// The running end: a root of its own over there.
     class remote_root final : public root {
@@ -148,6 +176,7 @@ private:
     std::optional<kept> result_;
     [[no_unique_address]] exception_slot failure_;
     bool away_ = false;
+    bool here_ = false;
     expected_post expected_;
 };
 
