@@ -271,7 +271,7 @@ task<io_result<process>> process::start(std::string program, process_options opt
 
 io_result<> process::ending::take_status() noexcept {
     reap_operation op{*of.of};
-    op.killed_group = killed_group;
+    op.killed_group = kills_group ? id : 0;
     op.result = on->perform_now(op);
     if (const gyre::error failed = error_of(op)) return failed;
     const bool by_itself = op.code == CLD_EXITED;
@@ -282,7 +282,7 @@ io_result<> process::ending::take_status() noexcept {
 
 io_result<> process::ending::signal(int number) noexcept {
     if (!of.lasts()) return gyre::error{errc::closed, activity::signal};
-    signal_operation op{*of.of, number};
+    signal_operation op{*of.of, id, number, signal_operation::to::process};
     op.result = on->perform_now(op);
     return error_of(op);
 }
@@ -319,7 +319,7 @@ io_result<> process::signal_group(int number) noexcept {
     if (!leads_group_) return gyre::error{errc::invalid_argument, activity::signal};
     // Once it is reaped, its number may be another group's.
     if (*ended_) return gyre::error{errc::no_such_process, activity::signal};
-    signal_operation op{slot(), number, id_};
+    signal_operation op{slot(), id_, number, signal_operation::to::group};
     return perform_now(op);
 }
 

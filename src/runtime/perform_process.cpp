@@ -2,96 +2,90 @@
 //
 // How a program is started and its end is taken: see perform.cpp.
 //
-// posix_spawn(3) suspends the calling thread, and no other, until the program runs or has failed to (vfork,
-// without a copy of our memory), so a worker calls it. The child has nothing of ours but what it is given.
+// A start suspends the calling thread, and no other, until the program runs or has failed to
+// (program_start.hpp), so a worker calls it. The child has nothing of ours but what it is given.
+#include <runtime/program_start.hpp>
 #include <runtime/system_host.hpp>
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gyre {
 namespace {
 
-/// posix_spawn's two lists; the first step that fails ends them.
-class spawn_steps {
+/// The descriptors that a child is given: copies here, which are closed with this.
+class passed_copies {
 public:
-    spawn_steps() noexcept {
-        note(::posix_spawn_file_actions_init(&actions_));
-        note(::posix_spawnattr_init(&attributes_));
-    }
-    spawn_steps(const spawn_steps&) = delete;
-    spawn_steps& operator=(const spawn_steps&) = delete;
-    ~spawn_steps() {
-        ::posix_spawn_file_actions_destroy(&actions_);
-        ::posix_spawnattr_destroy(&attributes_);
-        for (const moved& each : copies_) ::close(each.copy);
+    passed_copies() noexcept = default;
+    passed_copies(const passed_copies&) = delete;
+    passed_copies& operator=(const passed_copies&) = delete;
+    ~passed_copies() {
+        for (const moved_descriptor& each : all_) ::close(each.copy);
     }
 
-    // What one is to be may be the number of another, so all are moved out of the way first.
-    void pass(std::span<const int> from) noexcept {
+    // What one is to be may be the number of another, so all are moved out of the way first. 0, or -errno.
+    [[nodiscard]] int take(std::span<const int> from) noexcept {
         const auto count = static_cast<int>(from.size());
         for (int target = 0; target < count; ++target) {
             const int number = from[static_cast<std::size_t>(target)];
             if (number == inherited_stream) continue;
             const int copy = ::fcntl(number, F_DUPFD_CLOEXEC, count);
-            if (copy < 0) return note(errno);
-            copies_.push_back({copy, target});
+            if (copy < 0) return -errno;
+            all_.push_back({copy, target});
         }
-        for (const moved& each : copies_)
-            note(::posix_spawn_file_actions_adddup2(&actions_, each.copy, each.target));
-        // Also what other libraries have opened without FD_CLOEXEC.
-        note(::posix_spawn_file_actions_addclosefrom_np(&actions_, count));
+        return 0;
     }
 
-    void work_in(const char* directory) noexcept {
-        if (directory != nullptr)
-            note(::posix_spawn_file_actions_addchdir_np(&actions_, directory));
-    }
-
-    // Nothing of what this program, or this thread, does with signals.
-    void set_attributes(const program_image& image) noexcept {
-        sigset_t none;
-        sigset_t all;
-        ::sigemptyset(&none);
-        ::sigfillset(&all);
-        short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
-        if (image.session) flags |= POSIX_SPAWN_SETSID;
-        if (image.group >= 0 && !image.session) flags |= POSIX_SPAWN_SETPGROUP;
-        note(::posix_spawnattr_setsigmask(&attributes_, &none));
-        note(::posix_spawnattr_setsigdefault(&attributes_, &all));
-        note(::posix_spawnattr_setpgroup(&attributes_, image.group));
-        note(::posix_spawnattr_setflags(&attributes_, flags));
-    }
-
-    [[nodiscard]] int start(const program_image& image, pid_t& id) noexcept {
-        if (failed_ != 0) return failed_;
-        auto* const spawn = image.searched ? &::posix_spawnp : &::posix_spawn;
-        return spawn(&id, image.path, &actions_, &attributes_, image.arguments,
-                     image.environment != nullptr ? image.environment : environ);
-    }
+    [[nodiscard]] std::span<const moved_descriptor> all() const noexcept { return all_; }
 
 private:
-    struct moved {
-        int copy;
-        int target;
-    };
+    std::vector<moved_descriptor> all_;
+};
 
-    void note(int failed) noexcept {
-        if (failed_ == 0) failed_ = failed;
+/// Where a program may be: where it is said to be, or in each folder of PATH, as execvp(3) looks.
+class candidate_paths {
+public:
+    explicit candidate_paths(const program_image& image) noexcept {
+        const std::string_view name = image.path;
+        if (!image.searched || name.empty() || name.find('/') != std::string_view::npos) {
+            texts_.emplace_back(name);
+        } else {
+            const char* const listed = std::getenv("PATH");
+            search(listed != nullptr ? listed : "/bin:/usr/bin", name);
+        }
+        for (const std::string& each : texts_) paths_.push_back(each.c_str());
+        paths_.push_back(nullptr);
     }
 
-    posix_spawn_file_actions_t actions_{};
-    posix_spawnattr_t attributes_{};
-    std::vector<moved> copies_;
-    int failed_ = 0;
+    [[nodiscard]] const char* const* get() const noexcept { return paths_.data(); }
+
+private:
+    void search(std::string_view folders, std::string_view name) noexcept {
+        for (std::size_t begin = 0; begin <= folders.size();) {
+            const std::size_t end = std::min(folders.find(':', begin), folders.size());
+            std::string path{folders.substr(begin, end - begin)};
+            if (!path.empty()) path += '/';  // Empty is the working directory.
+            path += name;
+            texts_.push_back(std::move(path));
+            begin = end + 1;
+        }
+    }
+
+    std::vector<std::string> texts_;
+    std::vector<const char*> paths_;
 };
 
 constexpr auto by_descriptor = static_cast<idtype_t>(3);  // P_PIDFD, Linux 5.4.
@@ -104,10 +98,11 @@ bool is_reaped(int process) noexcept {
     return failed != 0 || found.si_pid != 0;
 }
 
-// Not if another part of the program has reaped it, or the kernel, because the program ignores SIGCHLD.
-bool is_own_child(pid_t id) noexcept {
+// Whether it is our child, and still has its number, ended or not.
+bool is_unreaped(int process) noexcept {
     siginfo_t found{};
-    return ::waitid(P_PID, static_cast<id_t>(id), &found, WEXITED | WNOHANG | WNOWAIT) == 0;
+    return ::waitid(by_descriptor, static_cast<id_t>(process), &found,
+                    WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
 /// Processes without an owner, which would stay as zombies if no thread looked at them. Any thread.
@@ -137,6 +132,17 @@ orphans& all_orphans() noexcept {
     return *it;
 }
 
+// A child that has not become a program ends at once, if the kernel has not done away with it already.
+void reap_failed(const program_start& it, pid_t id) noexcept {
+    const bool described = it.descriptor >= 0;
+    siginfo_t found{};
+    while (::waitid(described ? by_descriptor : P_PID,
+                    static_cast<id_t>(described ? it.descriptor : id), &found, WEXITED) < 0 &&
+           errno == EINTR) {
+    }
+    if (described) ::close(it.descriptor);
+}
+
 }  // namespace
 
 int disown_process(const disown_operation& op) noexcept {
@@ -150,44 +156,42 @@ int disown_process(const disown_operation& op) noexcept {
 }
 
 int signal_process(const signal_operation& op) noexcept {
-    const auto send = [&op](int number, unsigned how) noexcept {
-        return outcome(static_cast<int>(
-            ::syscall(SYS_pidfd_send_signal, op.target->number, number, nullptr, how)));
-    };
-    if (op.group <= 0) return send(op.number, 0);
+    const bool group = op.receiver == signal_operation::to::group;
     constexpr unsigned whole_group = 1U << 2;  // PIDFD_SIGNAL_PROCESS_GROUP, Linux 6.9.
-    if (const int sent = send(op.number, whole_group); sent != -EINVAL) return sent;
-    // The number is the group's as long as its leader is not reaped, by any thread.
-    if (const int gone = send(0, 0); gone < 0) return gone;
-    return outcome(::kill(-op.group, op.number));
+    const int sent = outcome(static_cast<int>(::syscall(
+        SYS_pidfd_send_signal, op.target->number, op.number, nullptr, group ? whole_group : 0)));
+    if (sent == 0 || sent == -ESRCH) return sent;
+    // The kernel does not know it, or a sandbox keeps it from us. The number is the process's, and its
+    // group's, as long as it is not reaped.
+    if (!is_unreaped(op.target->number)) return -ESRCH;
+    return outcome(::kill(group ? -op.process : op.process, op.number));
 }
 
 int spawn_process(spawn_operation& op) noexcept {
     all_orphans().sweep();
-    // Where there is no room for its descriptor, it is not to run at all.
-    const int room = outcome(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
-    if (room < 0) return room;
-    spawn_steps steps;
-    steps.pass(op.image->descriptors);
-    steps.work_in(op.image->directory);
-    steps.set_attributes(*op.image);
-    pid_t id = -1;
-    const int refused = steps.start(*op.image, id);
-    ::close(room);
-    if (refused != 0) return -refused;
-
-    // Until it is reaped its number is no other process's.
-    const auto number = static_cast<int>(::syscall(SYS_pidfd_open, id, 0));
-    if (number < 0) {
-        const int failed = errno;
-        if (is_own_child(id)) {
-            ::kill(id, SIGKILL);
-            ::waitpid(id, nullptr, 0);
-        }
-        return -failed;
+    const program_image& image = *op.image;
+    passed_copies copies;
+    if (const int failed = copies.take(image.descriptors); failed < 0) return failed;
+    const candidate_paths paths{image};
+    program_start start;
+    start.paths = paths.get();
+    start.arguments = image.arguments;
+    start.environment = image.environment != nullptr ? image.environment : environ;
+    start.directory = image.directory;
+    start.moved = copies.all().data();
+    start.moved_count = static_cast<int>(copies.all().size());
+    start.first_closed = static_cast<int>(image.descriptors.size());
+    start.group = image.group;
+    start.session = image.session;
+    // Without room for its descriptor there is no child.
+    const pid_t id = start_program(start);
+    if (id < 0) return id;
+    if (start.failed == 0) {
+        op.id = id;
+        return start.descriptor;
     }
-    op.id = id;
-    return number;
+    reap_failed(start, id);
+    return -start.failed;
 }
 
 int reap_process(reap_operation& op) noexcept {

@@ -157,8 +157,9 @@ private:
 /// was not waited for.
 ///
 /// A program that ignores SIGCHLD, or whose handler waits for all children, takes the statuses away from
-/// here: `wait` then ends with `errc::no_child_process`. May be moved, let go of or destroyed while `wait` or
-/// `terminate` waits, which then ends with `errc::canceled`, wherever it was moved to before.
+/// here: `wait` then ends with `errc::no_child_process` when the process has ended; nothing else changes. May
+/// be moved, let go of or destroyed while `wait` or `terminate` waits, which then ends with `errc::canceled`,
+/// wherever it was moved to before.
 class process : private basic_descriptor {
 public:
     /// None: everything ends with `errc::closed`.
@@ -237,7 +238,8 @@ private:
         opening of;
         host* on = nullptr;
         std::shared_ptr<status_record> status;
-        int killed_group = 0;  // With it; 0: none.
+        int id = -1;
+        bool kills_group = false;
     };
 
     process(handle of, int id, bool leads_group, bool kills_group)
@@ -248,7 +250,7 @@ private:
           ended_{std::make_shared<status_record>()} {}
 
     [[nodiscard]] ending view() const noexcept {
-        return {opened(), is_open() ? &on() : nullptr, ended_, kills_group_ ? id_ : 0};
+        return {opened(), is_open() ? &on() : nullptr, ended_, id_, kills_group_};
     }
     [[nodiscard]] static task<io_result<exit_status>> wait_for(ending it);
     [[nodiscard]] static task<io_result<exit_status>> terminate(ending it, duration grace);

@@ -440,13 +440,20 @@ struct spawn_operation : operation {
     int id = -1;                           // Of the process, beside the result.
 };
 
-/// Sends signal `number` to the process that the target is the descriptor of, or to `group`. Result: 0.
+/// Sends signal `number` to the process that the target is the descriptor of and whose number is `process`,
+/// or to the group that it leads. Result: 0.
 struct signal_operation : descriptor_operation {
-    signal_operation(descriptor_slot& to, int what, int to_group = 0) noexcept
-        : descriptor_operation{opcode::signal_process, to}, number{what}, group{to_group} {}
+    enum class to : std::uint8_t { process, group };
 
+    signal_operation(descriptor_slot& of, int id, int what, to whom) noexcept
+        : descriptor_operation{opcode::signal_process, of},
+          process{id},
+          number{what},
+          receiver{whom} {}
+
+    int process;
     int number;
-    int group;  // Of processes; 0: the process.
+    to receiver;
 };
 
 /// Opens a watch over files (inotify_init1(2)). Result: its descriptor number, close-on-exec.
