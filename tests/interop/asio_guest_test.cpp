@@ -225,6 +225,81 @@ TEST_CASE("a guest that dies stops what is left and runs the host until it has e
     });
 }
 
+TEST_CASE("a guest that dies begins what was launched, and stops it while the host is there") {
+    with_every_backend([](const io_context_options& options) {
+        io_context loop{options};
+        error waited;
+        int handled = 0;
+        {
+            asio::io_context host;
+            asio::steady_timer timer{host, 1h};
+            const auto wait = [&]() -> task<> {
+                const auto result = co_await timer.async_wait(use_io_result);
+                waited = result.error();
+            };
+            const auto again = [&](task_outcome<void>) {
+                ++handled;
+                launch(loop, wait(), [&handled](task_outcome<void>) { ++handled; });
+            };
+            const asio_guest guest{host, loop};
+            launch(loop, wait(), again);
+        }
+        CHECK(waited == errc::canceled);
+        CHECK(handled == 2);
+        CHECK_FALSE(loop.has_work());
+    });
+}
+
+TEST_CASE("a second guest of a loop inherits nothing from the first") {
+    with_every_backend([](const io_context_options& options) {
+        io_context loop{options};
+        error waited;
+        bool woke = false;
+        {
+            asio::io_context host;
+            asio::steady_timer timer{host, 1h};
+            const auto wait = [&]() -> task<> {
+                const auto result = co_await timer.async_wait(use_io_result);
+                waited = result.error();
+            };
+            {
+                const asio_guest first{host, loop};
+                launch(loop, wait(), or_terminate{});
+            }
+            CHECK(waited == errc::canceled);
+        }
+        asio::io_context host;
+        const asio_guest second{host, loop};
+        launch(loop, sleep_then_set(1ms, woke), or_terminate{});
+
+        host.run_for(patience);
+
+        CHECK(woke);
+        CHECK(host.stopped());
+    });
+}
+
+TEST_CASE("a guest that dies ends all roots, though the end of one stops the loop") {
+    with_every_backend([](const io_context_options& options) {
+        io_context loop{options};
+        asio::io_context host;
+        int ended = 0;
+        error slept;
+        const auto stop_loop = [&](task_outcome<void>) {
+            ++ended;
+            loop.stop();
+        };
+        {
+            const asio_guest guest{host, loop};
+            for (int each = 0; each < 3; ++each)
+                launch(loop, keep_outcome_of_long_sleep(slept), stop_loop);
+            host.poll();
+        }
+        CHECK(ended == 3);
+        CHECK(loop.roots().empty());
+    });
+}
+
 TEST_CASE("a guest that dies leaves a loop that can be run again") {
     with_every_backend([](const io_context_options& options) {
         asio::io_context host;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <gyre/base/check.hpp>
+#include <gyre/base/exception.hpp>
 #include <gyre/base/time.hpp>
 #include <gyre/coro/launch.hpp>
 #include <gyre/runtime/io_context.hpp>
@@ -19,10 +20,12 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace gyre {
 
@@ -30,8 +33,9 @@ namespace gyre {
 /// then on, from any thread: `launch`, springboards, futures, posts.
 ///
 /// The host's `run` goes on while the loop has work, as the loop's own would. Does not move. Must die
-/// before both. Roots that are left then are stopped, and the host is run until they have ended: other
-/// handlers of the host may run meanwhile.
+/// before both. Roots that are left then are stopped, those that have not begun included, and the host is run
+/// until they have ended: other handlers of the host may run meanwhile. An exception of such a handler is
+/// posted to the host, whose next `run` throws it.
 ///
 /// Threads:  made, used and destroyed on the thread that runs `host`, and only one thread may run it: a
 ///           gyre loop belongs to one thread. Posting to the loop is safe from any. Destroyed by code of
@@ -68,6 +72,8 @@ private:
     void watch_descriptor();
     void watch_deadline();
     void rest();
+    std::size_t run_left();
+    void run_host();
     void stop_roots();
     void leave_thread() noexcept;
 
@@ -93,7 +99,8 @@ private:
     time_point armed_for_ = never;                        // What `due_` waits for.
     backend_choice watched_ = backend_choice::automatic;  // Whose descriptor; `automatic`: none.
     std::uint64_t watches_ = 0;
-    bool waiting_ = false;  // For the descriptor.
+    bool waiting_ = false;                // For the descriptor.
+    std::vector<exception_slot> thrown_;  // By the host's handlers, while this is destroyed.
 };
 
 // Implementation
@@ -110,17 +117,31 @@ inline asio_guest::asio_guest(boost::asio::io_context& host, io_context& loop)
 
 inline asio_guest::~asio_guest() {
     expects(!loop_.running_on_this_thread(), "a guest is destroyed by its host, not by its loop");
-    if (!loop_.roots().empty()) {
-        loop_.restart();
-        while (!loop_.roots().empty()) {
+    // All of its roots: also those that have not begun, that a handler launches, or that stop the loop.
+    if (loop_.has_work()) {
+        for (loop_.restart(); run_left() > 0 || !loop_.roots().empty(); loop_.restart()) {
             stop_roots();
-            if (host_.stopped()) host_.restart();
-            if (host_.run_one() == 0) break;
+            if (!loop_.roots().empty()) run_host();
         }
     }
     rest();
     loop_.set_wake_hook(nullptr);  // Waits for a poster that has not left the hook yet.
     leave_thread();
+    for (exception_slot& each : thrown_)
+        boost::asio::post(host_, [it = std::move(each)]() mutable { it.rethrow_if_any(); });
+}
+
+inline std::size_t asio_guest::run_left() {
+    const std::size_t ran = loop_.poll();
+    arrange();
+    return ran;
+}
+
+// A destructor must not throw: the host's next `run` does.
+inline void asio_guest::run_host() {
+    if (host_.stopped()) host_.restart();
+    exception_slot failure;
+    if (!run_catching(failure, [this] { host_.run_one(); })) thrown_.push_back(std::move(failure));
 }
 
 inline void asio_guest::leave_thread() noexcept {
