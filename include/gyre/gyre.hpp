@@ -65,6 +65,7 @@
 #include <gyre/stream/memory_pipe.hpp>
 #include <gyre/stream/null_stream.hpp>
 #include <gyre/stream/outbox.hpp>
+#include <gyre/stream/read_all.hpp>
 #include <gyre/stream/shared_bytes.hpp>
 #include <gyre/stream/split.hpp>
 #include <gyre/stream/stream_ref.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <gyre/http/body_reader.hpp>
 
-#include <http/read_text.hpp>
+#include <gyre/stream/read_all.hpp>
 
 #include <utility>
 
@@ -31,7 +31,7 @@ std::coroutine_handle<> body_read_awaiter::await_suspend(std::coroutine_handle<>
 task<io_result<std::string>> body_reader::read_all(std::size_t bytes_max) const {
     const std::uint64_t declared = size().value_or(bytes_max);
     if (declared > bytes_max) return refused({errc::limit_exceeded, activity::read});
-    return read_text(*this, static_cast<std::size_t>(declared));
+    return read_to_end(*this, static_cast<std::size_t>(declared));
 }
 
 const fields& body_reader::trailers() const noexcept {

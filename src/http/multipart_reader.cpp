@@ -2,7 +2,7 @@
 #include <gyre/http/multipart_reader.hpp>
 
 #include <gyre/http/form.hpp>
-#include <http/read_text.hpp>
+#include <gyre/stream/read_all.hpp>
 #include <http/text.hpp>
 
 #include <algorithm>
@@ -235,7 +235,7 @@ task<io_result<std::size_t>> multipart_reader::read_some(mutable_buffer into) {
 }
 
 task<io_result<std::string>> multipart_reader::read_all(std::size_t bytes_max) {
-    return read_text<multipart_reader&>(*this, bytes_max);
+    return gyre::read_all(*this, bytes_max);
 }
 
 }  // namespace gyre::http

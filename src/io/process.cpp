@@ -5,6 +5,7 @@
 
 #include <gyre/io/file.hpp>
 #include <gyre/stream/algorithms.hpp>
+#include <gyre/stream/read_all.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <gyre/sync/when_all.hpp>
 
@@ -154,18 +155,6 @@ task<io_result<>> feed(process& to, const_buffer input) {
     // A program need not read all that it is given.
     if (!written.ok() && written.error() != errc::broken_pipe) co_return written.error();
     co_return io_result<>{};
-}
-
-task<io_result<>> keep(readable_pipe& from, std::string& into, std::size_t bytes_max) {
-    std::array<std::byte, 4096> space;
-    for (;;) {
-        const io_result<std::size_t> got = co_await from.read_some(space);
-        if (got.error() == errc::eof) co_return io_result<>{};
-        if (!got.ok()) co_return got.error();
-        if (got.value() > bytes_max - into.size())
-            co_return error{errc::limit_exceeded, activity::read};
-        into += text_of(std::span{space}.first(got.value()));
-    }
 }
 
 }  // namespace
@@ -330,13 +319,14 @@ task<io_result<process_output>> run_process(std::string program, process_options
     if (!started.ok()) co_return started.error();
     process child = started.take();
     process_output said;
-    const auto ended =
-        co_await when_all(feed(child, input), keep(child.output(), said.output, kept_bytes_max),
-                          keep(child.error(), said.error, kept_bytes_max), child.wait());
-    const auto& [fed, output, errors, status] = ended;
+    auto ended = co_await when_all(feed(child, input), read_all(child.output(), kept_bytes_max),
+                                   read_all(child.error(), kept_bytes_max), child.wait());
+    auto& [fed, output, errors, status] = ended;
     for (const gyre::error failed : {fed.error(), output.error(), errors.error(), status.error()}) {
         if (failed) co_return failed;
     }
+    said.output = output.take();
+    said.error = errors.take();
     said.status = status.value();
     co_return said;
 }
