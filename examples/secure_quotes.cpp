@@ -13,18 +13,10 @@
 #include <gyre/tls/stream.hpp>
 
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <utility>
 
 namespace http = gyre::http;
-
-// Empty if it cannot be read: then its PEM is `certificate_unreadable`.
-std::string text_of_file(const std::string& path) {
-    std::ifstream file{path};
-    return {std::istreambuf_iterator<char>{file}, {}};
-}
 
 gyre::task<http::response> show_quote(http::request& what) {
     const std::string place = what.parameter("place").value_or("");
@@ -64,9 +56,12 @@ gyre::task<> talk(gyre::tcp_socket peer, const secure_site& here) {
 // end of snippet
 
 gyre::task<gyre::io_result<>> secure_quotes(gyre::endpoint local, gyre::tls::identity paths) {
+    auto certificates = co_await gyre::read_file(paths.certificates);
+    if (!certificates.ok()) co_return certificates.error();
+    auto key = co_await gyre::read_file(paths.private_key);
+    if (!key.ok()) co_return key.error();
     gyre::tls::server_options options;
-    options.identities.emplace_back(text_of_file(paths.certificates),
-                                    text_of_file(paths.private_key));
+    options.identities.emplace_back(certificates.take(), key.take());
     options.protocols = {"http/1.1"};
     const auto made = gyre::tls::context::server(options);
     if (!made.ok()) co_return made.error();

@@ -11,17 +11,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 
 gyre::task<gyre::io_result<>> save(std::string path, std::string text) {
     const auto saved = co_await gyre::replace_file(path, gyre::bytes_of(text));
     co_return saved;
-}
-
-std::string text_of_file(const std::string& path) {
-    std::ifstream file{path};
-    return {std::istreambuf_iterator<char>{file}, {}};
 }
 
 int main() {
@@ -30,11 +24,14 @@ int main() {
     // snippet: scenario
     const auto report = gyre::test::fail_each([&](gyre::test::fuse& fault) -> std::string {
         std::ofstream{path} << "old";
-        const gyre::test::fused_loops under{fault};
-        const auto saved = gyre::run(save(path, "new"));
+        gyre::io_result<> saved;
+        {
+            const gyre::test::fused_loops under{fault};
+            saved = gyre::run(save(path, "new"));
+        }
         if (saved.error() != fault.fault()) return "it tells something else";
-        const std::string kept = text_of_file(path);
-        const bool whole = kept == "new" || (kept == "old" && !saved.ok());
+        const auto kept = gyre::run(gyre::read_file(path));
+        const bool whole = kept.value() == "new" || (kept.value() == "old" && !saved.ok());
         return whole ? "" : "the settings are lost";
     });
     std::printf("%s", report.text().c_str());

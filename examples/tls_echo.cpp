@@ -13,20 +13,12 @@
 #include <array>
 #include <csignal>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 using namespace std::chrono_literals;
-
-// Empty if it cannot be read: then its PEM is `certificate_unreadable`.
-std::string text_of_file(const std::string& path) {
-    std::ifstream file{path};
-    return {std::istreambuf_iterator<char>{file}, {}};
-}
 
 void complain(const char* of, gyre::error why, std::string_view details = {}) {
     std::fprintf(stderr, "%s: %s%s%.*s\n", of, why.message().c_str(), details.empty() ? "" : ": ",
@@ -68,19 +60,23 @@ gyre::task<> echo(gyre::tcp_socket peer, gyre::tls::context settings) {
 // end of snippet
 
 // snippet: reload
+gyre::task<gyre::io_result<gyre::tls::identity>> read_identity(gyre::tls::identity paths) {
+    auto certificates = co_await gyre::read_file(paths.certificates);
+    if (!certificates.ok()) co_return certificates.error();
+    auto key = co_await gyre::read_file(paths.private_key);
+    if (!key.ok()) co_return key.error();
+    co_return gyre::tls::identity{certificates.take(), key.take()};
+}
+
 gyre::task<> reload_on_hangup(gyre::signal_set& hangup, gyre::tls::context settings,
                               gyre::tls::identity paths) {
-    const auto read = [&paths] {
-        return std::vector{
-            gyre::tls::identity{text_of_file(paths.certificates), text_of_file(paths.private_key)}};
-    };
     for (;;) {
         auto [failed, signal] = co_await gyre::idle(hangup.wait());
         if (failed) co_return;
 
-        auto identities = co_await gyre::blocking(read);
-        if (!identities.ok()) co_return;
-        const auto reloaded = settings.reload(identities.value());
+        auto read = co_await read_identity(paths);
+        gyre::io_result<> reloaded = read.error();
+        if (read.ok()) reloaded = settings.reload({read.take()});
         if (reloaded.ok()) {
             std::puts("new certificate");
         } else {
@@ -93,9 +89,10 @@ gyre::task<> reload_on_hangup(gyre::signal_set& hangup, gyre::tls::context setti
 
 gyre::task<gyre::io_result<>> tls_echo_server(gyre::endpoint local, gyre::tls::identity paths) {
     // snippet: server
+    auto identity = co_await read_identity(paths);
+    if (!identity.ok()) co_return identity.error();
     gyre::tls::server_options options;
-    options.identities.emplace_back(text_of_file(paths.certificates),
-                                    text_of_file(paths.private_key));
+    options.identities.push_back(identity.take());
     options.protocols = {"echo"};
     const auto made = gyre::tls::context::server(options);
     if (!made.ok()) co_return made.error();
@@ -129,8 +126,10 @@ gyre::task<gyre::io_result<>> tls_echo_server(gyre::endpoint local, gyre::tls::i
 // snippet: client
 gyre::task<gyre::io_result<>> tls_echo_client(std::string host, std::string service,
                                               std::string authority, std::string text) {
+    auto trusted = co_await gyre::read_file(authority);
+    if (!trusted.ok()) co_return trusted.error();
     gyre::tls::client_options options;
-    options.authorities = text_of_file(authority);
+    options.authorities = trusted.take();
     options.system_authorities = false;
     options.protocols = {"echo"};
     const auto made = gyre::tls::context::client(options);

@@ -16,16 +16,19 @@
 #include <utility>
 #include <vector>
 
+// snippet: read
+// The one line; a part of it is no settings.
 gyre::task<gyre::io_result<std::string>> read_settings(std::string path) {
-    auto opened = co_await gyre::file::open(std::move(path));
-    if (!opened.ok()) co_return opened.error();
-    gyre::file from = opened.take();
-    gyre::buffered_reader reader{from, {128, 1026}};
-    gyre::framed_reader lines{reader, gyre::lines_codec{1024}};
-    const auto [error, line] = co_await lines.next();
-    if (error) co_return error;
-    co_return std::string{line};
+    auto read = co_await gyre::read_file(std::move(path), 1024);
+    if (!read.ok()) co_return read.error();
+    std::string line = read.take();
+    const auto end = line.find('\n');
+    if (end == std::string::npos)
+        co_return gyre::error{gyre::errc::malformed, gyre::activity::read};
+    line.resize(end);
+    co_return line;
 }
+// end of snippet
 
 // snippet: watch
 // Each time that the file has changed, and that has ended, it is read, and each waiter for `latest` goes on.

@@ -5,6 +5,7 @@
 
 #include <gyre/base/exclusive_use.hpp>
 #include <gyre/stream/algorithms.hpp>
+#include <gyre/stream/read_all.hpp>
 #include <gyre/sync/timeout.hpp>
 
 #include <dirent.h>
@@ -190,6 +191,14 @@ task<io_result<directory_entry>> directory::next_of(opening from, std::shared_pt
         if (called == "." || called == "..") continue;
         co_return directory_entry{called, kind_of(head.type), head.inode};
     }
+}
+
+task<io_result<std::string>> read_file(std::string path, std::size_t bytes_max) {
+    io_result<file> opened = co_await file::open(std::move(path));
+    if (!opened.ok()) co_return opened.error();
+    file from = opened.take();
+    io_result<std::string> content = co_await read_all(from, bytes_max);
+    co_return content;
 }
 
 task<io_result<>> replace_file(std::string path, const_buffer content,

@@ -1,44 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <gyre/web/pem_files.hpp>
 
-#include <gyre/io/file.hpp>
+#include <gyre/io/file_system.hpp>
 #include <gyre/io/path_watch.hpp>
 #include <gyre/runtime/call.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/timeout.hpp>
 
 #include <chrono>
-#include <cstddef>
-#include <span>
 #include <utility>
 
 namespace gyre::web {
-namespace {
-
-task<io_result<std::string>> text_of_file(std::string path) {
-    constexpr std::size_t bytes_max = std::size_t{1} << 20;
-    io_result<file> opened = co_await file::open(std::move(path));
-    if (!opened.ok()) co_return opened.error();
-    file from = opened.take();
-    std::string all;
-    for (;;) {
-        const std::size_t size = all.size();
-        if (size > bytes_max) co_return errc::limit_exceeded;
-        all.resize(size + 4096);
-        const io_result<std::size_t> got =
-            co_await from.read_some_at(size, std::as_writable_bytes(std::span{all}).subspan(size));
-        all.resize(size + got.value());
-        if (got.error() == errc::eof) co_return io_result<std::string>{std::move(all)};
-        if (!got.ok()) co_return got.error();
-    }
-}
-
-}  // namespace
-
 task<io_result<tls::identity>> read_identity(identity_files from) {
-    io_result<std::string> chain = co_await text_of_file(from.certificates);
+    io_result<std::string> chain = co_await read_file(from.certificates);
     if (!chain.ok()) co_return chain.error();
-    io_result<std::string> key = co_await text_of_file(from.private_key);
+    io_result<std::string> key = co_await read_file(from.private_key);
     if (!key.ok()) co_return key.error();
     tls::identity it{chain.take(), key.take()};
     it.password = std::move(from.password);

@@ -6,9 +6,11 @@
 #include <base/ending.hpp>
 #include <gyre/coro/launch.hpp>
 #include <gyre/io/run.hpp>
+#include <gyre/stream/algorithms.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <gyre/sync/when_all.hpp>
+#include <gyre/sync/when_any.hpp>
 #include <gyre/test/fuse.hpp>
 #include <support/conformance.hpp>
 #include <support/harness.hpp>
@@ -17,6 +19,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,6 +27,7 @@
 #include <csignal>
 #include <ctime>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -184,6 +188,70 @@ const std::vector<conformance_row> on_the_kernel{
          const auto next = co_await closed.next();
          CHECK(next.error() == errc::closed);
      }},
+    {"a file is read whole, up to a bound, and told of which step was refused",
+     [](io_context&) -> task<> {
+         const scratch_directory home;
+         const std::string odd{"a\0b\n", 4};
+         const std::string large(3'000'000, 'x');
+         static_cast<void>(home.put("odd", odd));
+         static_cast<void>(home.put("none", ""));
+         static_cast<void>(home.put("large", large));
+
+         const auto all = co_await read_file(home / "odd");
+         CHECK(all.error() == error{});
+         CHECK(all.value() == odd);
+         const auto none = co_await read_file(home / "none", 0);
+         CHECK(none.error() == error{});
+         CHECK(none.value().empty());
+         const auto whole = co_await read_file(home / "large", large.size());
+         CHECK(whole.error() == error{});
+         CHECK(whole.value() == large);
+         const auto part = co_await read_file(home / "large", large.size() - 1);
+         CHECK(part.error() == errc::limit_exceeded);
+         CHECK(part.value().size() == large.size() - 1);
+         // Its size is said to be 0, and each of its bytes is made as it is read.
+         const auto made = co_await read_file("/proc/self/status");
+         CHECK(made.error() == error{});
+         CHECK(made.value().find("\nVmSize:") != std::string::npos);
+         const auto endless = co_await read_file("/dev/zero");
+         CHECK(endless.error() == errc::limit_exceeded);
+         CHECK(endless.value().size() == std::size_t{1} << 20);
+
+         const auto missing = co_await read_file(home / "missing");
+         CHECK(missing.error().message() == "open: No such file or directory");
+         const auto folder = co_await read_file(home.path());
+         CHECK(folder.error().message() == "read: Is a directory");
+         const auto cut = co_await read_file(std::string{"a\0b", 3});
+         CHECK(cut.error() == errc::invalid_argument);
+     }},
+    {"a FIFO is read until its last writer has closed it, and a stop ends that",
+     [](io_context&) -> task<> {
+         const scratch_directory home;
+         REQUIRE(::mkfifo((home / "fifo").c_str(), 0600) == 0);
+         // Both ways, so that the first reader finds a writer.
+         file writer =
+             (co_await file::open(home / "fifo", file_options{file_access::read_write})).take();
+         const auto write = [&writer](const char* text) -> task<> {
+             static_cast<void>(co_await write_all(writer, bytes_of(text)));
+             const auto taken = [&writer] {
+                 int size = -1;
+                 return ::ioctl(writer.native_handle(), FIONREAD, &size) == 0 && size == 0;
+             };
+             while (!taken()) co_await yield();
+         };
+         const auto write_to_the_end = [&]() -> task<> {
+             co_await write("second");
+             static_cast<void>(writer.close());
+         };
+
+         const auto stopped = co_await when_any(read_file(home / "fifo"), write("first"));
+         const auto ended = co_await when_all(read_file(home / "fifo"), write_to_the_end());
+
+         CHECK(std::get<0>(stopped.results).error() == errc::canceled);
+         CHECK(std::get<0>(stopped.results).value() == "first");
+         CHECK(std::get<0>(ended).error() == error{});
+         CHECK(std::get<0>(ended).value() == "second");
+     }},
     {"a file is replaced whole, keeps its name throughout, and leaves nothing beside it",
      [](io_context&) -> task<> {
          const scratch_directory home;
@@ -254,6 +322,35 @@ TEST_CASE("a replacement that fails has changed nothing, unless its last step is
                 CHECK((home.get("folder/state") == "old") == (nth < none.counted()));
                 CHECK(std::filesystem::remove(home / "folder/state"));
                 CHECK(std::filesystem::is_empty(home / "folder"));
+                more = fault.has_more_errors();
+            }
+        }
+    });
+}
+
+TEST_CASE("a read of a whole file tells what has failed of it, and leaves nothing open") {
+    const scratch_directory home;
+    static_cast<void>(home.put("it", "content"));
+    const auto open_numbers = [] {
+        return std::distance(std::filesystem::directory_iterator{"/proc/self/fd"}, {});
+    };
+    const auto read = [&](test::fuse& fault, const io_context_options& options) {
+        const test::fused_loops under{fault};
+        return run(read_file(home / "it"), options);
+    };
+    with_every_backend([&](const io_context_options& options) {
+        test::fuse none;
+        CHECK(read(none, options).value() == "content");
+        CHECK(none.counted() >= 3);
+        const auto open = open_numbers();
+        for (std::size_t nth = 1; nth <= none.counted(); ++nth) {
+            bool more = true;
+            for (std::size_t which = 0; more; ++which) {
+                test::fuse fault{nth, which};
+                const io_result<std::string> got = read(fault, options);
+                INFO(fault.text());
+                CHECK(got.error() == fault.fault());
+                CHECK(open_numbers() == open);
                 more = fault.has_more_errors();
             }
         }

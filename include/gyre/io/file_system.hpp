@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What is done to names: asking, renaming, removing, listing, and replacing what one stands for.
+// What is done to names: asking, renaming, removing, listing, and reading or replacing what one stands for.
 //
 // Each is an operation of the loop's, so that a slow disk holds up no other coroutine; std::filesystem has
 // the same as calls that block. file.hpp is for what is in a file.
@@ -161,6 +161,23 @@ private:
 
     std::shared_ptr<listing> listed_;
 };
+
+/// All that the file called `path` holds, as text; `bytes_of` makes bytes of it.
+///
+/// It is read to its end, whatever size it is said to have: those of /proc are said to have none. A FIFO, a
+/// terminal or a device is waited for; a FIFO needs a writer that has it open by then.
+///
+/// @param  bytes_max  More is an error.
+/// @return The content; with an error of a read, what came before it.
+///
+/// Errors:        as `file::open`; `errc::is_a_directory`; `errc::limit_exceeded`, with the first `bytes_max`
+///                bytes; what the device says. The message says which step it was.
+/// Cancellation:  `errc::canceled`.
+/// Threads:       resumes on the caller's executor.
+/// Cost:          an open, and a read for 16 KiB, for twice that, and so on to 256 KiB, on the spot where the
+///                page cache has it; frames; memory of 16 KiB, or at most twice the content.
+[[nodiscard]] task<io_result<std::string>> read_file(std::string path,
+                                                     std::size_t bytes_max = std::size_t{1} << 20);
 
 /// Makes `path` stand for `content`, or leaves it as it was: at no time, not even behind a crash of the
 /// machine, is there a part of one (rename(2), and fsync(2) of the file and of its directory). The new file
