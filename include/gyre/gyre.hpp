@@ -9,6 +9,7 @@
 #include <gyre/base/buffer.hpp>
 #include <gyre/base/check.hpp>
 #include <gyre/base/error.hpp>
+#include <gyre/base/last_words.hpp>
 #include <gyre/base/result.hpp>
 #include <gyre/base/time.hpp>
 #include <gyre/coro/launch.hpp>
@@ -49,6 +50,7 @@
 #include <gyre/runtime/call.hpp>
 #include <gyre/runtime/io_context.hpp>
 #include <gyre/runtime/io_pool.hpp>
+#include <gyre/runtime/log_writer.hpp>
 #include <gyre/runtime/pool_dump.hpp>
 #include <gyre/runtime/remote_task.hpp>
 #include <gyre/runtime/sharded.hpp>

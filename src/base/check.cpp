@@ -3,6 +3,8 @@
 // What a failed check does: see include/gyre/base/check.hpp.
 #include <gyre/base/check.hpp>
 
+#include <gyre/base/last_words.hpp>
+
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -26,6 +28,7 @@ void fail_check(const char* kind, const char* text, std::source_location where) 
                  static_cast<unsigned>(where.line()), where.function_name());
     if (hook != nullptr) hook(failure);
     std::fflush(stderr);
+    last_words::say();
     std::abort();
 }
 

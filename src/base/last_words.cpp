@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The list of last words: see include/gyre/base/last_words.hpp.
+#include <gyre/base/last_words.hpp>
+
+#include <gyre/base/spin_lock.hpp>
+
+#include <atomic>
+#include <mutex>
+#include <utility>
+
+namespace gyre {
+namespace {
+
+// Used by objects that may end after main.
+spin_lock& words_lock() noexcept {
+    static auto* const it = new spin_lock;
+    return *it;
+}
+
+last_words* all_words = nullptr;  // Under that lock.
+
+}  // namespace
+
+last_words::last_words(void (*speak)(void*) noexcept, void* argument) noexcept
+    : speak_{speak}, argument_{argument} {
+    const std::lock_guard hold{words_lock()};
+    next_ = std::exchange(all_words, this);
+    before_ = &all_words;
+    if (next_ != nullptr) next_->before_ = &next_;
+}
+
+last_words::~last_words() {
+    const std::lock_guard hold{words_lock()};
+    *before_ = next_;
+    if (next_ != nullptr) next_->before_ = before_;
+}
+
+void last_words::say() noexcept {
+    // A check that fails in here, or in another thread by now, has nothing to add.
+    static std::atomic<bool> said = false;
+    if (said.exchange(true, std::memory_order_relaxed)) return;
+    const std::lock_guard hold{words_lock()};  // None of them ends meanwhile.
+    for (const last_words* each = all_words; each != nullptr; each = each->next_)
+        each->speak_(each->argument_);
+}
+
+}  // namespace gyre
