@@ -52,6 +52,7 @@
 #include <gyre/runtime/io_pool.hpp>
 #include <gyre/runtime/log_writer.hpp>
 #include <gyre/runtime/pool_dump.hpp>
+#include <gyre/runtime/process_user.hpp>
 #include <gyre/runtime/remote_task.hpp>
 #include <gyre/runtime/sharded.hpp>
 #include <gyre/stream/algorithms.hpp>

@@ -45,6 +45,7 @@ const char* describe(errc code) noexcept {
         case errc::host_not_found: return "no such host or service";
         case errc::no_data: return "no such record";
         case errc::server_failure: return "name server failure";
+        case errc::unknown_user: return "no such user";
         case errc::certificate_expired: return "certificate has expired";
         case errc::certificate_not_yet_valid: return "certificate is not valid yet";
         case errc::certificate_wrong_host: return "certificate is for another host";
@@ -104,6 +105,10 @@ const char* describe(activity during) noexcept {
         case activity::signal: return "signal";
         case activity::call: return "call";
         case activity::start_process: return "start of a process";
+        case activity::pass_descriptors: return "descriptors of a process";
+        case activity::limit_resources: return "limits of a process";
+        case activity::change_user: return "user of a process";
+        case activity::change_directory: return "directory of a process";
         case activity::start_thread: return "start of a thread";
         case activity::ring_setup: return "io_uring set-up";
         case activity::epoll_setup: return "epoll set-up";

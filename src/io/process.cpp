@@ -167,7 +167,7 @@ struct finish_spawn {
         return 0;
     }
     [[nodiscard]] io_result<process> operator()(const spawn_operation& op) noexcept {
-        if (const error failed = error_of(op)) return failed;
+        if (op.result < 0) return error::from_errno(-op.result, op.during);
         return process{handle{*system, op.result}, op.id, image->group == 0 || image->session,
                        kills_group};
     }
@@ -211,7 +211,7 @@ void process::detach() noexcept {
 void process::let_go(bool killed) noexcept {
     if (!is_open()) return;
     // In a forked process it is no child, and none of its business.
-    const bool runs = !*ended_ && view().take_status().error() == errc::resource_unavailable;
+    const bool runs = !ended_->status && view().take_status().error() == errc::resource_unavailable;
     if (!runs) {
         static_cast<void>(basic_descriptor::close());
         return;
@@ -246,6 +246,9 @@ task<io_result<process>> process::start(std::string program, process_options opt
     image.descriptors = numbers;
     if (options.own_group || options.kill_group) image.group = 0;
     image.session = options.own_session;
+    if (options.user) image.user = &*options.user;
+    image.limits = options.limits;
+    if (options.file_mask) image.file_mask = static_cast<int>(*options.file_mask);
 
     submission<spawn_operation, finish_spawn> spawning{spawn_operation{},
                                                        finish_spawn{&image, options.kill_group}};
@@ -261,11 +264,12 @@ task<io_result<process>> process::start(std::string program, process_options opt
 io_result<> process::ending::take_status() noexcept {
     reap_operation op{*of.of};
     op.killed_group = kills_group ? id : 0;
+    op.usage = &ended->usage;
     op.result = on->perform_now(op);
     if (const gyre::error failed = error_of(op)) return failed;
     const bool by_itself = op.code == CLD_EXITED;
-    *status = by_itself ? exit_status::exited(op.status)
-                        : exit_status::killed(op.status, op.code == CLD_DUMPED);
+    ended->status = by_itself ? exit_status::exited(op.status)
+                              : exit_status::killed(op.status, op.code == CLD_DUMPED);
     return {};
 }
 
@@ -279,7 +283,7 @@ io_result<> process::ending::signal(int number) noexcept {
 task<io_result<exit_status>> process::wait_for(ending it) {
     if (!it.of.lasts()) co_return gyre::error{errc::closed, activity::wait};
     for (;;) {
-        if (*it.status) co_return **it.status;
+        if (it.ended->status) co_return *it.ended->status;
         const io_result<> taken = it.take_status();
         if (taken.ok()) continue;
         if (taken.error() != errc::resource_unavailable) co_return taken.error();
@@ -307,7 +311,7 @@ io_result<> process::signal_group(int number) noexcept {
     if (!is_open()) return gyre::error{errc::closed, activity::signal};
     if (!leads_group_) return gyre::error{errc::invalid_argument, activity::signal};
     // Once it is reaped, its number may be another group's.
-    if (*ended_) return gyre::error{errc::no_such_process, activity::signal};
+    if (ended_->status) return gyre::error{errc::no_such_process, activity::signal};
     signal_operation op{slot(), id_, number, signal_operation::to::group};
     return perform_now(op);
 }
@@ -328,6 +332,7 @@ task<io_result<process_output>> run_process(std::string program, process_options
     said.output = output.take();
     said.error = errors.take();
     said.status = status.value();
+    said.usage = child.usage();
     co_return said;
 }
 

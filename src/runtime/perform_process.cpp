@@ -4,11 +4,14 @@
 //
 // A start suspends the calling thread, and no other, until the program runs or has failed to
 // (program_start.hpp), so a worker calls it. The child has nothing of ours but what it is given.
+#include <gyre/runtime/process_user.hpp>
 #include <runtime/program_start.hpp>
 #include <runtime/system_host.hpp>
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -132,6 +135,46 @@ orphans& all_orphans() noexcept {
     return *it;
 }
 
+void become(const process_user& user, program_start& it) noexcept {
+    it.becomes_user = true;
+    it.user = user.user;
+    it.user_group = user.group;
+    it.user_groups = user.groups.data();
+    it.user_group_count = user.groups.size();
+}
+
+// A child that changes its user while it has our memory takes our core dumps with it, and our /proc/self
+// (PR_SET_DUMPABLE). One at a time, so that none takes for ours what another one has made of it.
+pid_t start_as_user(program_start& it) noexcept {
+    static auto* const starting = new std::mutex;  // Used by threads that may end after main.
+    const std::lock_guard hold{*starting};
+    const int before = ::prctl(PR_GET_DUMPABLE);
+    const pid_t id = start_program(it);
+    if (before == 1) ::prctl(PR_SET_DUMPABLE, before);
+    return id;
+}
+
+duration duration_of(const timeval& it) noexcept {
+    return std::chrono::seconds{it.tv_sec} + std::chrono::microseconds{it.tv_usec};
+}
+
+process_usage usage_of(const rusage& it) noexcept {
+    constexpr std::uint64_t kibibyte = 1024;
+    constexpr std::uint64_t block = 512;
+    const auto count = [](long of) { return static_cast<std::uint64_t>(of); };
+    process_usage used;
+    used.user_time = duration_of(it.ru_utime);
+    used.system_time = duration_of(it.ru_stime);
+    used.memory_bytes_max = count(it.ru_maxrss) * kibibyte;
+    used.page_faults = count(it.ru_minflt);
+    used.page_reads = count(it.ru_majflt);
+    used.bytes_read = count(it.ru_inblock) * block;
+    used.bytes_written = count(it.ru_oublock) * block;
+    used.waits = count(it.ru_nvcsw);
+    used.preemptions = count(it.ru_nivcsw);
+    return used;
+}
+
 // A child that has not become a program ends at once, if the kernel has not done away with it already.
 void reap_failed(const program_start& it, pid_t id) noexcept {
     const bool described = it.descriptor >= 0;
@@ -171,7 +214,10 @@ int spawn_process(spawn_operation& op) noexcept {
     all_orphans().sweep();
     const program_image& image = *op.image;
     passed_copies copies;
-    if (const int failed = copies.take(image.descriptors); failed < 0) return failed;
+    if (const int failed = copies.take(image.descriptors); failed < 0) {
+        op.during = activity::pass_descriptors;
+        return failed;
+    }
     const candidate_paths paths{image};
     program_start start;
     start.paths = paths.get();
@@ -183,13 +229,18 @@ int spawn_process(spawn_operation& op) noexcept {
     start.first_closed = static_cast<int>(image.descriptors.size());
     start.group = image.group;
     start.session = image.session;
+    start.limits = image.limits.data();
+    start.limit_count = image.limits.size();
+    start.file_mask = image.file_mask;
+    if (image.user != nullptr) become(*image.user, start);
     // Without room for its descriptor there is no child.
-    const pid_t id = start_program(start);
+    const pid_t id = image.user == nullptr ? start_program(start) : start_as_user(start);
     if (id < 0) return id;
     if (start.failed == 0) {
         op.id = id;
         return start.descriptor;
     }
+    op.during = start.during;
     reap_failed(start, id);
     return -start.failed;
 }
@@ -204,10 +255,14 @@ int reap_process(reap_operation& op) noexcept {
         if (found.si_pid == 0) return -EAGAIN;
         ::kill(-op.killed_group, SIGKILL);
     }
-    if (::waitid(by_descriptor, process, &found, WEXITED | WNOHANG) < 0) return -errno;
+    // The C library's waitid(3) does not tell what was used.
+    rusage used{};
+    if (::syscall(SYS_waitid, by_descriptor, process, &found, WEXITED | WNOHANG, &used) < 0)
+        return -errno;
     if (found.si_pid == 0) return -EAGAIN;
     op.code = found.si_code;
     op.status = found.si_status;
+    if (op.usage != nullptr) *op.usage = usage_of(used);
     return 0;
 }
 

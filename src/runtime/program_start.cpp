@@ -89,6 +89,21 @@ void arrange_descriptors(program_start& it) noexcept {
     if (!close_listed(it.first_closed)) give_up(it, refused);
 }
 
+// Before the user changes: to raise one takes privileges.
+void limit_resources(program_start& it) noexcept {
+    for (std::size_t each = 0; each < it.limit_count; ++each) {
+        const std::uint64_t values[]{it.limits[each].value, it.limits[each].value_max};
+        require(it, ::syscall(SYS_prlimit64, 0, it.limits[each].resource, values, nullptr));
+    }
+}
+
+// The kernel's own calls, for this process alone: those of the C library are for all threads that it knows.
+void become_user(program_start& it) noexcept {
+    require(it, ::syscall(SYS_setgroups, it.user_group_count, it.user_groups));
+    require(it, ::syscall(SYS_setresgid, it.user_group, it.user_group, it.user_group));
+    require(it, ::syscall(SYS_setresuid, it.user, it.user, it.user));
+}
+
 // As execvp(3), but that a file which is no program is not given to a shell.
 [[noreturn]] void execute(program_start& it) noexcept {
     int failed = ENOENT;
@@ -110,8 +125,16 @@ int become_program(void* argument) noexcept {
     forget_handlers();
     if (it.session) require(it, ::syscall(SYS_setsid));
     if (it.group >= 0 && !it.session) require(it, ::syscall(SYS_setpgid, 0, it.group));
+    it.during = activity::pass_descriptors;
     arrange_descriptors(it);
+    it.during = activity::limit_resources;
+    limit_resources(it);
+    it.during = activity::change_user;
+    if (it.becomes_user) become_user(it);
+    if (it.file_mask >= 0) ::syscall(SYS_umask, it.file_mask);
+    it.during = activity::change_directory;
     if (it.directory != nullptr) require(it, ::syscall(SYS_chdir, it.directory));
+    it.during = activity::start_process;
     constexpr kernel_signals none = 0;
     require(it, ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, sizeof none));
     execute(it);

@@ -7,7 +7,13 @@
 // which glibc offers from 2.39 on: docs/decisions/0073. perform_process.cpp makes ready what is needed here.
 #pragma once
 
+#include <gyre/base/error.hpp>
+#include <gyre/runtime/resource_limit.hpp>
+
 #include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
 
 namespace gyre {
 
@@ -28,10 +34,19 @@ struct program_start {
     int first_closed = 0;  ///< From this number on it has no descriptor.
     int group = -1;        ///< Of processes: 0 for one of its own, -1 for ours.
     bool session = false;
+    const resource_limit* limits = nullptr;
+    std::size_t limit_count = 0;
+    bool becomes_user = false;  ///< What follows.
+    std::uint32_t user = 0;
+    std::uint32_t user_group = 0;
+    const std::uint32_t* user_groups = nullptr;
+    std::size_t user_group_count = 0;
+    int file_mask = -1;  ///< -1 for ours.
 
     // Written by the kernel and by the child.
     int descriptor = -1;  ///< Of the child (pidfd_open(2)), close-on-exec; -1 if there is none.
     int failed = 0;       ///< An errno value of the step that failed; the child has ended then.
+    activity during = activity::start_process;  ///< That step.
 };
 
 /// Starts a child, and returns when it has become its program or has failed to: this thread sleeps until

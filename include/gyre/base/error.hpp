@@ -83,6 +83,7 @@ enum class errc : std::int32_t {
     host_not_found,       ///< There is no host, or no service, of this name.
     no_data,              ///< The name exists, but has no address of the family, or no such record.
     server_failure,  ///< Name servers could not be reached, failed or refused; later they may not.
+    unknown_user,    ///< The system has no user of this name.
 
     certificate_expired,
     certificate_not_yet_valid,
@@ -138,6 +139,10 @@ enum class activity : std::uint32_t {
     signal,
     call,
     start_process,
+    pass_descriptors,
+    limit_resources,
+    change_user,
+    change_directory,
     start_thread,
     ring_setup,
     epoll_setup,

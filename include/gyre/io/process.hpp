@@ -13,9 +13,11 @@
 #include <gyre/coro/task.hpp>
 #include <gyre/io/basic_descriptor.hpp>
 #include <gyre/io/pipe.hpp>
+#include <gyre/runtime/process_user.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -110,6 +112,17 @@ struct process_options {
 
     /// In a session of its own, and a group: without our terminal (setsid(2)).
     bool own_session = false;
+
+    /// The user that it is, with its groups and no others; ours if not given. `find_user` knows names. It
+    /// takes privileges (CAP_SETUID, CAP_SETGID). Variables such as HOME stay as they are. The directory is
+    /// entered, and the program looked for, as this user.
+    std::optional<process_user> user;
+
+    /// Of what it may use, in place of ours: `{RLIMIT_NOFILE, 1024}`. Set before the user.
+    std::vector<resource_limit> limits;
+
+    /// The permissions that the files it makes do not get (umask(2)); ours if not given.
+    std::optional<std::filesystem::perms> file_mask;
 };
 
 /// How a process has ended.
@@ -173,9 +186,11 @@ public:
     /// @return The process, whose program runs by now.
     ///
     /// Errors:        `errc::no_such_file`, `errc::permission_denied`, ... of the program, its directory or
-    ///                its streams; `errc::invalid_argument` for text with a NUL,
+    ///                its streams; `errc::operation_not_permitted` for a user, or a limit that is raised;
+    ///                `errc::invalid_argument` for text with a NUL, for a limit above its maximum,
     ///                `errc::process_descriptors_exhausted`, `errc::resource_unavailable` at the limit of
-    ///                processes. Then there is no child.
+    ///                processes. Then there is no child. `error::during`, and so the message, tells the step:
+    ///                descriptors, limits, user, directory, or the start.
     /// Cancellation:  `errc::canceled` if it has not begun; a start that has is waited for, and its process
     ///                killed if the caller does not take it.
     /// Threads:       a worker of the loop starts it; resumes on the caller's executor.
@@ -217,6 +232,11 @@ public:
     /// Whether it is one, ended or not.
     [[nodiscard]] bool is_open() const noexcept { return basic_descriptor::is_open(); }
 
+    /// What it has used, once its end was waited for; zeros before, and where the status was taken away.
+    [[nodiscard]] process_usage usage() const noexcept {
+        return ended_ != nullptr ? ended_->usage : process_usage{};
+    }
+
     /// Our ends of its piped streams; not open for the others. Closing the input is how it hears the end.
     [[nodiscard]] writable_pipe& input() noexcept { return input_; }
     [[nodiscard]] readable_pipe& output() noexcept { return output_; }
@@ -228,7 +248,11 @@ public:
 private:
     friend struct finish_spawn;
 
-    using status_record = std::optional<exit_status>;
+    /// What is known of its end.
+    struct record {
+        std::optional<exit_status> status;
+        process_usage usage;
+    };
 
     /// What waits for it has, which may outlive it.
     struct ending {
@@ -237,7 +261,7 @@ private:
 
         opening of;
         host* on = nullptr;
-        std::shared_ptr<status_record> status;
+        std::shared_ptr<record> ended;
         int id = -1;
         bool kills_group = false;
     };
@@ -247,7 +271,7 @@ private:
           id_{id},
           leads_group_{leads_group},
           kills_group_{kills_group},
-          ended_{std::make_shared<status_record>()} {}
+          ended_{std::make_shared<record>()} {}
 
     [[nodiscard]] ending view() const noexcept {
         return {opened(), is_open() ? &on() : nullptr, ended_, id_, kills_group_};
@@ -262,7 +286,7 @@ private:
     int id_ = -1;
     bool leads_group_ = false;
     bool kills_group_ = false;  // Invariant: only if it leads one.
-    std::shared_ptr<status_record> ended_;
+    std::shared_ptr<record> ended_;
 };
 
 /// What a program has said, and how it ended.
@@ -270,6 +294,7 @@ struct process_output {
     exit_status status;
     std::string output;
     std::string error;
+    process_usage usage;
 };
 
 /// Runs `program` to its end, gives it `input` and keeps what it says. Its streams are pipes, whatever

@@ -14,6 +14,8 @@
 #include <gyre/base/error.hpp>
 #include <gyre/base/intrusive.hpp>
 #include <gyre/coro/environment.hpp>
+#include <gyre/runtime/process_usage.hpp>
+#include <gyre/runtime/resource_limit.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -30,6 +32,7 @@ namespace gyre {
 class io_context;
 class lease_pool;
 struct descriptor_slot;
+struct process_user;
 
 enum class opcode : std::uint8_t {
     // Wait for the kernel; cancellable.
@@ -419,7 +422,7 @@ struct timestamping_operation : descriptor_operation {
 /// For a stream of a child's that is ours, open or not.
 inline constexpr int inherited_stream = -1;
 
-/// A program to be started, as posix_spawn(3) wants to see it. All of it is borrowed.
+/// A program to be started. All of it is borrowed.
 struct program_image {
     const char* path = nullptr;
     bool searched = true;                ///< In PATH, if `path` has no slash.
@@ -428,16 +431,20 @@ struct program_image {
     const char* directory = nullptr;     ///< Null for this process's own.
     /// Numbers here that become 0, 1, 2, ... there; `inherited_stream`: as it is, even if closed.
     std::span<const int> descriptors;
-    int group = -1;        ///< Of processes: 0 for one of its own, -1 for ours.
-    bool session = false;  ///< One of its own, without our terminal.
+    int group = -1;                      ///< Of processes: 0 for one of its own, -1 for ours.
+    bool session = false;                ///< One of its own, without our terminal.
+    const process_user* user = nullptr;  ///< Null for ours.
+    std::span<const resource_limit> limits;
+    int file_mask = -1;  ///< Of the files that it makes (umask(2)); -1 for ours.
 };
 
 /// Starts `image` in a child of its own. Result: a descriptor of the process (pidfd_open(2)), close-on-exec.
 struct spawn_operation : operation {
     spawn_operation() noexcept : operation{opcode::spawn_process} {}
 
-    const program_image* image = nullptr;  // Borrowed; set before submission.
-    int id = -1;                           // Of the process, beside the result.
+    const program_image* image = nullptr;       // Borrowed; set before submission.
+    int id = -1;                                // Of the process, beside the result.
+    activity during = activity::start_process;  // The step that has failed.
 };
 
 /// Sends signal `number` to the process that the target is the descriptor of and whose number is `process`,
@@ -491,6 +498,7 @@ struct reap_operation : descriptor_operation {
     int killed_group = 0;  // That it leads, and that is killed before it is reaped; 0: none.
     int code = 0;          // Of siginfo_t: CLD_EXITED, CLD_KILLED, CLD_DUMPED.
     int status = 0;        // The exit status, or the signal.
+    process_usage* usage = nullptr;  // Written to if there is one.
 };
 
 /// Runs `function(argument)` on a worker thread. Result: 0, or -ECANCELED if it never began.
