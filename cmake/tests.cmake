@@ -2,6 +2,10 @@
 #
 # How test programs of the library and of the exchange become tests of ctest: which sources this build
 # has a use for, and on which backends they run.
+gyre_find_packages(lacks "The build of tests" doctest)
+if(lacks)
+    message(FATAL_ERROR "${lacks}")
+endif()
 find_package(doctest REQUIRED)
 include(/usr/lib/cmake/doctest/doctest.cmake OPTIONAL RESULT_VARIABLE doctest_cmake)
 if(NOT doctest_cmake)
