@@ -7,10 +7,10 @@ what table [gyre] of tools/inventory_exceptions.toml excuses. A sentence is the 
 three slashes above a declaration, or above the one in the line before, or of a comment beside it. A class
 is followed by its public members and those of its public classes: data as it is declared, functions and
 constructors shortened (tools/signatures.py), overloads as one; an enumeration by its values, a function by
-how it is called. Whether a class moves is told as far as tools/mobility.py finds it out. What no signature
-tells of a result is taken from `@return`. Left out are special members, operators, what only `co_await` or
-a structured binding calls, an `override` without a comment, and what stands below a comment
-`Implementation`.
+how it is called, an alias by its type. Whether a class moves is told as far as tools/mobility.py finds it
+out. What no signature tells of a result is taken from `@return`, of an argument that is called from its
+`@param`. Left out are special members, operators without a comment, what only `co_await` or a structured
+binding calls, an `override` without a comment, and what stands below a comment `Implementation`.
 Checked is that
 
 - each name has a sentence, which members need not have: their number is told;
@@ -32,7 +32,16 @@ from pathlib import Path
 from inventory import CLASS, FUNCTION, NOISE, UNSHARED, Declarations
 from inventory import EXCEPTIONS as NOT_PUBLIC
 from mobility import BASE, BODY, mobility_in
-from signatures import AT_ONCE, add_overload, awaited_in, body_at, declaration_at, signature_of, without_noise
+from signatures import (
+    AT_ONCE,
+    add_overload,
+    alias_of,
+    awaited_in,
+    body_at,
+    declaration_at,
+    signature_of,
+    without_noise,
+)
 
 PAGE = "docs/reference.md"
 GUIDE = "docs/guide"
@@ -62,7 +71,9 @@ BESIDE = re.compile(r"[^/]//+<? *(.+)$")
 # A full stop ends a sentence where a capital letter, a name in code or nothing follows.
 SENTENCE = re.compile(r"(.+?(?<!e\.g)(?<!i\.e)[.?!])(?= +[A-Z`(\"]|$)")
 
+CALLED = re.compile(r" *(\w+) +(Called .*)")  # What is said of an argument.
 ACCESS = re.compile(r"(public|protected|private):$")
+OPERATOR = re.compile(r"[^/{}]*?\b(operator(?:\(\)|\[\]|[^\s\w(]+))\(")
 NO_MEMBER = re.compile(r"friend |using |static_assert|enum |class |struct |template <std::size_t"
                        r"|.*\boperator\b|.*\b_?await_\w+\(|.*= (?:default|delete);|.*~\w+\(|.*\b_\w+\(")
 # What is declared for the compiler's message.
@@ -81,11 +92,11 @@ HEADING = """\
 Each public name with the first sentence of its contract, below its header and what that is for. The header
 has the rest: errors, cancellation, threads, cost. `#include <gyre/gyre.hpp>` brings the headers of the core;
 all names are in namespace `gyre`. Below a class are its members, below an enumeration its values, below a
-function how it is called. An option is a member that is set before a call, with its value where it is not
-set. Functions are shortened: no `std::`, `const&` and `noexcept`; behind `->` is what they yield, where
-`co_await` stands before them only when they are awaited. A task is awaited too. A class that is from another
-one has the members of that as well. What is `move-only` cannot be copied, what is `immovable` stays where it
-was made; where neither is said, the header tells.
+function how it is called, below an alias its type. An option is a member that is set before a call, with its
+value where it is not set. Functions are shortened: no `std::`, `const&` and `noexcept`; behind `->` is what
+they yield, where `co_await` stands before them only when they are awaited. A task is awaited too. A class
+that is from another one has the members of that as well. What is `move-only` cannot be copied, what is
+`immovable` stays where it was made; where neither is said, the header tells.
 
 The [guide](guide/README.md) tells what to use when, the [inventory](inventory.md) what Asio, Corosio and
 tokio call it, [versions](VERSIONING.md) what is promised of these names.
@@ -141,13 +152,22 @@ def first_sentence(lines: list[str]) -> str:
 
 
 def sentence_of(lines: list[str], codes: list[str]) -> str:
-    """Of a comment on functions; with what they return, if no signature tells that."""
-    said = first_sentence(lines)
-    at = next((at for at, line in enumerate(lines) if line.strip().startswith("@return")), None)
-    if at is None or any(" -> " in code for code in codes):
-        return said
-    returned = first_sentence([lines[at].strip().removeprefix("@return"), *lines[at + 1 :]])
-    return f"{said} Yields: {returned[:1].lower()}{returned[1:]}".strip()
+    """Of a comment on functions; with how arguments are called, and what is returned, if no signature tells
+    that."""
+    said = [first_sentence(lines)]
+    for at, line in enumerate(lines):
+        label, _, first = line.strip().partition(" ")
+        text = CALLED.match(first)
+        if label == "@param" and text is not None:
+            said.append(f"`{text[1]}`: {lowered([text[2], *lines[at + 1 :]])}")
+        elif label == "@return" and not any(" -> " in code for code in codes):
+            said.append(f"Yields: {lowered([first, *lines[at + 1 :]])}")
+    return " ".join(filter(None, said))
+
+
+def lowered(lines: list[str]) -> str:
+    sentence = first_sentence(lines)
+    return sentence[:1].lower() + sentence[1:]
 
 
 def caption_of(text: str) -> str:
@@ -229,10 +249,16 @@ def members_of(name: str, body: str, awaited: dict[str, str], public: bool) -> l
             within = code.endswith("{")
             inside = body[start : body.find("\n}", start)] if within else ""
             said = comment or [beside]
-            if public and not NO_MEMBER.match(code) and (first_sentence(said) or not OVERRIDES.search(code)):
+            if public and is_member(code, bool(first_sentence(said))):
                 add_member(found, name, code, said, awaited, (inside, body))
             comment, code, beside = [], "", ""
     return found
+
+
+def is_member(code: str, has_contract: bool) -> bool:
+    if NO_MEMBER.match(code):
+        return has_contract and OPERATOR.match(code) is not None
+    return has_contract or OVERRIDES.search(code) is None
 
 
 def inner_members(match: re.Match, awaited: dict[str, str]) -> list[Member]:
@@ -247,7 +273,7 @@ def add_member(found: list[Member], owner: str, code: str, comment: list[str], a
     """`within`: the function's body, and that of its class."""
     code = NOISE.sub("", code).strip()
     said = first_sentence(comment)
-    function = FUNCTION.match(code)
+    function = OPERATOR.match(code) or FUNCTION.match(code)
     if function is None or function[0].count("<") > function[0].count(">"):
         if (match := DATA.match(code)) is not None:
             kind = "option" if owner.endswith("_options") else "member"
@@ -266,7 +292,8 @@ def add_member(found: list[Member], owner: str, code: str, comment: list[str], a
     if kind == "constructor" and re.match(rf"{owner}\((?:{owner}(?:<.*>)?(?:&&?)? \w*)?\)$", signature):
         return
     for each in found:
-        if each.kind == kind and re.match(rf"(?:static |co_await )*{function[1]}\(", each.codes[0]):
+        same = re.escape(function[1])
+        if each.kind == kind and re.match(rf"(?:static |co_await )*{same}\(", each.codes[0]):
             add_overload(each.codes, signature)
             each.sentence = each.sentence or said
             return
@@ -311,6 +338,8 @@ def read(header: str, text: str, others: dict[str, str]) -> list[Name]:
                 found[name] = Name(header, name, kind_of(plain), "::".join(namespaces), said, caption)
             elif not found[name].sentence:
                 found[name].sentence = said
+            if found[name].kind == "alias":
+                found[name].codes = [alias_of(NOISE.sub("", declaration_at(lines, number)))]
             if found[name].kind == kind_of(plain) == "function":
                 declaration = declaration_at(lines, number)
                 body = "" if declaration.endswith(";") else body_at(lines, number)

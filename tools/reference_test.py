@@ -158,7 +158,8 @@ def test_functions_are_listed_as_they_are_called_with_a_contract_of_their_own_or
         ("http::status_of", "function",
          ["co_await status_of(string path) -> io_result<status>",
           "co_await status_of(int number, options_of it = {}) -> io_result<status>"], "Another."),
-        ("http::names_submission", "alias", [], "Another."),
+        ("http::names_submission", "alias", ["names_submission = submission<path_operation, finish_status>"],
+         "Another."),
         ("http::endless", "function", ["co_await endless(Awaitable it)"],
          "The same without a limit. Yields: what `it` yields, and nothing else."),
         ("http::end", "class", [], "What ends."),
@@ -327,6 +328,75 @@ private:
 
 }  // namespace gyre
 """
+
+
+CALLS = """\
+// What is called.
+#pragma once
+
+namespace gyre {
+
+/// What answers.
+using handler =
+    std::function<task<answer>(const std::string&,
+                               gyre::request)>;  // Owned.
+
+/// All parts.
+class parts {
+public:
+    /// Makes each.
+    ///
+    /// @param  pool  Borrowed.
+    /// @param  make  Called as `make(io_context&, index)` on
+    ///               each loop; returns a part. Not twice.
+    template <class Maker>
+    static task<parts> start(io_pool& pool, Maker make);
+
+    /// The part of loop `index`.
+    [[nodiscard]] part& operator[](std::size_t index) noexcept;
+    /// True if it has begun.
+    bool operator()(int it) const;
+    bool operator()(float it) const;
+    bool operator!() const;
+    /// By their addresses.
+    friend std::strong_ordering operator<=>(const parts& left,
+                                            const parts& right) noexcept;
+};
+
+/// Calls it.
+///
+/// @param  call  Owned. Called as `call()`.
+/// @param  end   Called once. Or not.
+/// @return Its answer.
+template <class Call, class End>
+auto call_it(Call call, End end);
+
+}  // namespace gyre
+"""
+
+
+def test_an_alias_tells_what_it_stands_for(project):
+    names, findings = reference.public_names(project(CALLS))
+    assert findings == []
+    assert names[0].codes == ["handler = function<task<answer>(string, request)>"]
+
+
+def test_operators_with_a_contract_are_members(project):
+    members = members_of_project(project(CALLS))["parts"]
+    assert members[1:] == [
+        ("function", ["operator[](size_t index) -> part&"], "The part of loop `index`."),
+        ("function", ["operator()(int it) -> bool"], "True if it has begun."),
+        ("function", ["operator<=>(parts left, parts right) -> strong_ordering"], "By their addresses."),
+    ]
+
+
+def test_how_an_argument_is_called_is_a_part_of_the_sentence(project):
+    root = project(CALLS)
+    assert members_of_project(root)["parts"][0] == (
+        "function", ["static start(io_pool& pool, Maker make) -> task<parts>"],
+        "Makes each. `make`: called as `make(io_context&, index)` on each loop; returns a part.")
+    names, _ = reference.public_names(root)
+    assert names[-1].sentence == "Calls it. `end`: called once. Yields: its answer."
 
 
 def members_of_project(root):

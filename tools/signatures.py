@@ -5,7 +5,7 @@ import re
 
 from inventory import NOISE
 
-SPECIFIERS = re.compile(r"\b(?:constexpr|inline|virtual|explicit) ")
+SPECIFIERS = re.compile(r"\b(?:constexpr|inline|virtual|explicit|friend) ")
 UNNAMED = re.compile(r"(?<=[\w>&*]) \w+(?=,|\)| =)")  # What is left out without its parameters' names.
 BY_VALUE = re.compile(r"\bconst ([^,()&]+)&(?!&)")
 # A class, and what it yields when it is awaited, or what an operation that it ends does.
@@ -77,7 +77,7 @@ def result_of_body(body: str, around: str) -> tuple[str, bool]:
 def signature_of(code: str, name: str, awaited: dict[str, str], body: str = "", around: str = "") -> str:
     """Of a function: its name, what it takes, and what it yields, which its body may tell: that of an `auto`,
     or of what it calls `around` itself."""
-    at = code.index("(", re.search(rf"\b{name}\s*\(", code).start())
+    at = re.search(rf"\b{re.escape(name)}\s*\(", code).end() - 1
     result = SPECIFIERS.sub("", code[:at].rstrip().removesuffix(name)).strip()
     static = "static " if result.startswith("static ") else ""
     result = result.removeprefix("static ")
@@ -95,7 +95,16 @@ def signature_of(code: str, name: str, awaited: dict[str, str], body: str = "", 
             result = ""
     waits = "co_await " if is_awaited else ""
     yields = "" if result in NOT_SHOWN else f" -> {result}"
-    short = BY_VALUE.sub(r"\1", f"{static}{waits}{name}{code[at : closing(code, at) + 1]}{yields}")
+    return shortened(f"{static}{waits}{name}{code[at : closing(code, at) + 1]}{yields}")
+
+
+def alias_of(code: str) -> str:
+    """Of `using NAME = TYPE;`: the name and the type."""
+    return shortened(code.removeprefix("using ").removesuffix(";"))
+
+
+def shortened(code: str) -> str:
+    short = BY_VALUE.sub(r"\1", code)
     return re.sub(r"\bstd::|(?<![\w>])gyre::| (?=[),])|(?<=\() | (?= )", "", short)
 
 

@@ -86,6 +86,7 @@ public:
 
     [[nodiscard]] std::size_t size() const noexcept;
 
+    /// The loop of a thread of the pool.
     /// @pre  index < size().
     [[nodiscard]] io_context& operator[](std::size_t index) noexcept;
 
