@@ -9,6 +9,9 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 using namespace gyre;
 
@@ -95,6 +98,17 @@ TEST_CASE("a payload that cannot be copied leaves a result by take or by destruc
     CHECK(owner.value() == nullptr);
     CHECK_FALSE(failed);
     CHECK(*bound == 2);
+}
+
+TEST_CASE("the payload of a result that is not constant is used in place") {
+    io_result<std::vector<int>> result{std::vector<int>{1, 2}};
+
+    result.value().push_back(3);
+
+    CHECK(std::as_const(result).value().size() == 3);
+    static_assert(std::is_same_v<decltype(result.value()), std::vector<int>&>);
+    static_assert(std::is_same_v<decltype(std::as_const(result).value()), const std::vector<int>&>);
+    static_assert(std::is_same_v<decltype(std::move(result).value()), const std::vector<int>&>);
 }
 
 TEST_CASE("a result bound by reference is changed in place") {

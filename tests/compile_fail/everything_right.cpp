@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <string>
 #include <utility>
+#include <vector>
 
 struct whole {
     bool await_ready() noexcept { return false; }
@@ -33,6 +34,20 @@ std::size_t progress(gyre::io_result<std::size_t> read) {
     if (read.ok()) return read.value();
     return 0;
 }
+
+// snippet: right_value
+gyre::stream_socket keep(gyre::io_result<gyre::stream_socket>& accepted) { return accepted.take(); }
+// end of snippet
+
+// snippet: right_list
+gyre::task<int> sum(std::vector<int> of);
+
+gyre::task<int> sum_of_three() {
+    std::vector<int> three{1, 2, 3};
+    const int total = co_await sum(std::move(three));
+    co_return total;
+}
+// end of snippet
 
 gyre::stream_socket once(gyre::stream_socket&& it) { return std::move(it); }
 

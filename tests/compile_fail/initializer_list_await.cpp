@@ -6,9 +6,11 @@
 
 #include <initializer_list>
 
+// snippet: initializer_list_await
 gyre::task<int> sum(std::initializer_list<int> of);
 
 gyre::task<int> sum_of_three() {
     const int total = co_await sum({1, 2, 3});
     co_return total;
 }
+// end of snippet

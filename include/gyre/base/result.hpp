@@ -68,8 +68,10 @@ public:
     /// Replaces the error and keeps the progress beside it.
     constexpr void set_error(gyre::error failure) noexcept { error_ = failure; }
 
-    /// What was reached before the error: the null state if that was nothing.
-    [[nodiscard]] constexpr const Value& value() const noexcept GYRE_LIFETIMEBOUND {
+    /// What was reached before the error, in place: the null state if that was nothing. A payload that
+    /// owns something does not copy: `take()` moves it out.
+    [[nodiscard]] constexpr Value& value() & noexcept GYRE_LIFETIMEBOUND { return value_; }
+    [[nodiscard]] constexpr const Value& value() const& noexcept GYRE_LIFETIMEBOUND {
         return value_;
     }
 

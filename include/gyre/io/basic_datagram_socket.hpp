@@ -272,6 +272,7 @@ protected:
         : basic_socket{std::move(open)}, family_{family} {
         slot().datagrams = true;
     }
+    basic_datagram_socket(const basic_datagram_socket&) = delete;  // It moves: take() of a result.
     basic_datagram_socket(basic_datagram_socket&&) noexcept = default;
     basic_datagram_socket& operator=(basic_datagram_socket&&) noexcept = default;
     ~basic_datagram_socket() = default;

@@ -62,6 +62,8 @@ public:
 protected:
     basic_descriptor() noexcept = default;
     explicit basic_descriptor(handle open) noexcept : handle_{std::move(open)} {}
+    basic_descriptor(const basic_descriptor&) =
+        delete;  // It moves: std::move(it), or take() of a result.
     basic_descriptor(basic_descriptor&&) noexcept = default;
     basic_descriptor& operator=(basic_descriptor&&) noexcept = default;
     ~basic_descriptor() = default;

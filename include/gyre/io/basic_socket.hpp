@@ -74,6 +74,7 @@ public:
 protected:
     basic_socket() noexcept = default;
     explicit basic_socket(handle open) noexcept : basic_descriptor{std::move(open)} {}
+    basic_socket(const basic_socket&) = delete;  // It moves: std::move(it), or take() of a result.
     basic_socket(basic_socket&&) noexcept = default;
     basic_socket& operator=(basic_socket&&) noexcept = default;
     ~basic_socket() = default;

@@ -24,6 +24,7 @@ public:
         opened_ = {&it, it.generation.load(std::memory_order_relaxed)};
     }
 
+    handle(const handle&) = delete;  // It moves, and so does its owner: take() of a result.
     handle(handle&& other) noexcept
         : host_{other.host_}, opened_{std::exchange(other.opened_, opening{})} {}
     handle& operator=(handle&& other) noexcept {
