@@ -4,11 +4,13 @@
 #include <gyre/io/run.hpp>
 
 #include <gyre/coro/task_dump.hpp>
+#include <gyre/runtime/pool_dump.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/timeout.hpp>
 
 #include <csignal>
 #include <cstdio>
+#include <string>
 
 namespace gyre {
 
@@ -61,6 +63,9 @@ task<> program::dump_at_signals() {
         const io_result<int> signal = co_await dump_signals_.wait();
         if (!signal.ok()) co_return;
         std::fprintf(stderr, "gyre: waiting coroutines:\n%s", dump_tasks(loop_).c_str());
+        if (options_.dump_pool == nullptr) continue;
+        const std::string of_pool = co_await dump_tasks(*options_.dump_pool);
+        std::fprintf(stderr, "gyre: waiting coroutines of the pool:\n%s", of_pool.c_str());
     }
 }
 

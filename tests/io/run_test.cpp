@@ -3,8 +3,12 @@
 // What gyre/io/run.hpp promises. Signals end processes, so those tests run in forked children.
 #include <gyre/io/run.hpp>
 
+#include <gyre/coro/launch.hpp>
+#include <gyre/coro/task_locals.hpp>
 #include <gyre/coro/this_task.hpp>
 #include <gyre/io/serve.hpp>
+#include <gyre/runtime/io_pool.hpp>
+#include <gyre/runtime/pool_dump.hpp>
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
@@ -336,6 +340,43 @@ TEST_CASE("a program that was asked for it prints who waits for what at a signal
             CHECK(it.status == 0);
             CHECK(says(it, "gyre: waiting coroutines:"));
             CHECK(says(it, "waiting for event"));
+            CHECK(says(it, "status 7"));
+        });
+}
+
+TEST_CASE("a program that was asked for it prints who waits on the loops of a pool, too") {
+    check_programs(
+        [](const run_options& options, child_process& me) {
+            io_pool_options two;
+            two.threads = 2;
+            io_pool pool{two};
+            const auto waits = []() -> task<> {
+                static_cast<void>(co_await this_task::stop_requested());
+            };
+            launch(pool, with_name("kept busy", waits()), or_terminate{});
+            run_options with = options;
+            with.dump_signal = SIGUSR1;
+            with.dump_pool = &pool;
+            const auto raises = [&pool]() -> task<int> {
+                static_cast<void>(::raise(SIGUSR1));
+                co_await settle();  // The pool is asked now.
+                static_cast<void>(co_await dump_tasks(pool));
+                co_await settle();
+                co_return 7;
+            };
+            return with_errors_read(me, [&] {
+                const int status = run_until_signal(raises(), with);
+                pool.request_stop();
+                pool.wait();
+                return status;
+            });
+        },
+        [](const program_end& it) {
+            CHECK(it.status == 0);
+            CHECK(says(it, "gyre: waiting coroutines of the pool:"));
+            CHECK(says(it, "loop 0:"));
+            CHECK(says(it, "loop 1:"));
+            CHECK(says(it, "kept busy"));
             CHECK(says(it, "status 7"));
         });
 }

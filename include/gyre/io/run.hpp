@@ -10,6 +10,7 @@
 #include <gyre/coro/launch.hpp>
 #include <gyre/io/signals.hpp>
 #include <gyre/runtime/io_context.hpp>
+#include <gyre/runtime/io_pool.hpp>
 
 #include <chrono>
 #include <concepts>
@@ -32,10 +33,13 @@ struct run_options {
     /// The signal, such as SIGUSR1, at which `run_until_signal` prints which coroutine waits for what
     /// (task_dump.hpp) to standard error, each time. None by default: programs may use any themselves. One
     /// that cannot be waited for is reported there, and changes nothing else.
-    /// Of the program's own loop: what it has sent to others is "waiting for another loop" there, and told
-    /// by a task that is sent after it and yields `dump_tasks(*io_context::current())`; of all loops of a
-    /// pool `dump_tasks(pool)` tells (runtime/pool_dump.hpp).
+    /// Of the program's own loop, then of `dump_pool`: what was sent to other loops is "waiting for another
+    /// loop" there, and told by a task that is sent after it and yields `dump_tasks(*io_context::current())`.
     int dump_signal = 0;
+
+    /// A pool whose loops `dump_signal` tells of as well (runtime/pool_dump.hpp), a second after the signal
+    /// at the latest. Borrowed: outlives the call of `run_until_signal`.
+    io_pool* dump_pool = nullptr;
     io_context_options loop;
 };
 
