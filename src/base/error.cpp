@@ -28,6 +28,18 @@ public:
     }
 };
 
+/// What an error's number is; null if it has none.
+const char* kind_of_number(errc code, activity during) noexcept {
+    if (code == errc::tls_alert) return "alert";
+    switch (during) {
+        case activity::bind:
+        case activity::connect: return "port";
+        case activity::upgrade:
+        case activity::tunnel: return "status";
+        default: return nullptr;
+    }
+}
+
 }  // namespace
 
 const char* describe(errc code) noexcept {
@@ -117,6 +129,8 @@ const char* describe(activity during) noexcept {
         case activity::handshake: return "TLS handshake";
         case activity::configure: return "TLS configuration";
         case activity::parse_url: return "URL";
+        case activity::upgrade: return "WebSocket upgrade";
+        case activity::tunnel: return "tunnel through a proxy";
     }
     return "";
 }
@@ -130,7 +144,12 @@ std::string error::message() const {
         text = "the user has too many watches: see fs.inotify.max_user_watches";
     if (during_ == activity::watch && code_ == errc::process_descriptors_exhausted)
         text = "too many open files, or sets of watches: see fs.inotify.max_user_instances";
-    return std::string{verb} + ": " + text;
+    std::string whole = std::string{verb} + ": " + text;
+    const char* const kind = kind_of_number(code_, during_);
+    if (kind != nullptr && number_ != 0) {
+        whole.append(" (").append(kind).append(" ").append(std::to_string(number_)).append(")");
+    }
+    return whole;
 }
 
 const std::error_category& error_category() noexcept {

@@ -102,6 +102,7 @@ std::int32_t finish_prepared_connect::prepare(connect_operation& op, io_context&
         if (numbered && local.port() == 0) steps.set(late_port{});
         steps.bind(local);
     }
+    if (steps.failure()) op.peer = nullptr;  // Whose port has no part in that.
     return -static_cast<std::int32_t>(steps.failure().code());
 }
 

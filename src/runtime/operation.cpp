@@ -3,7 +3,38 @@
 // The names and kinds of operations: see include/gyre/runtime/operation.hpp.
 #include <gyre/runtime/operation.hpp>
 
+#include <netinet/in.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
 namespace gyre {
+namespace {
+
+/// The port of a socket address, 0 if it has none.
+std::uint16_t port_of(const socket_address& of) noexcept {
+    sockaddr_in6 address{};
+    // The port of both families stands at the same place.
+    static_assert(offsetof(sockaddr_in, sin_port) == offsetof(sockaddr_in6, sin6_port));
+    static_assert(socket_address::size_max >= sizeof(address));
+    std::memcpy(&address, of.data, sizeof(address));
+    const bool has_port = address.sin6_family == AF_INET || address.sin6_family == AF_INET6;
+    return has_port ? ntohs(address.sin6_port) : std::uint16_t{0};
+}
+
+/// The port to bind or connect to, 0 if the operation is about none.
+std::uint16_t port_of(const operation& op) noexcept {
+    if (op.code == opcode::bind || op.code == opcode::set_peer) {
+        const socket_address* const address = static_cast<const address_operation&>(op).address;
+        return address != nullptr ? port_of(*address) : std::uint16_t{0};
+    }
+    if (op.code != opcode::connect) return 0;
+    const socket_address* const peer = static_cast<const connect_operation&>(op).peer;
+    return peer != nullptr ? port_of(*peer) : std::uint16_t{0};
+}
+
+}  // namespace
 
 bool writes_in_order(const operation& op) noexcept {
     switch (op.code) {
@@ -15,6 +46,12 @@ bool writes_in_order(const operation& op) noexcept {
             return static_cast<const parts_operation&>(op).offset == current_position;
         default: return false;
     }
+}
+
+error failure_of(const operation& op) noexcept {
+    const error failed = error::from_errno(-op.result, activity_of(op.code));
+    if (failed == errc::canceled) return failed;
+    return {failed.code(), failed.during(), port_of(op)};
 }
 
 const char* describe(opcode code) noexcept { return describe(activity_of(code)); }

@@ -9,6 +9,8 @@
 #include <openssl/err.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 namespace gyre::tls {
@@ -38,6 +40,12 @@ io_result<std::string> host_from(std::string_view text) {
         at = end + 1;
     }
     return host;
+}
+
+/// With the number of the alert, if the peer gave up with one that has no code of its own.
+error failed_by(const engine& of, errc why, activity during) noexcept {
+    const std::optional<std::uint8_t> alert = of.alert();
+    return {why, during, why == errc::tls_alert ? alert.value_or(0) : std::uint8_t{0}};
 }
 
 }  // namespace
@@ -70,7 +78,7 @@ io_result<engine> engine::server(const context& settings) {
 }
 
 io_result<> engine::handshake() {
-    const auto fail = [](errc why) { return error{why, activity::handshake}; };
+    const auto fail = [this](errc why) { return failed_by(*this, why, activity::handshake); };
     if (state_ == nullptr) return fail(errc::closed);
     state& it = *state_;
     if (it.established) return {};
@@ -124,7 +132,7 @@ void engine::sent(std::size_t count) noexcept {
 }
 
 io_result<std::size_t> engine::read(mutable_buffer into) {
-    const auto fail = [](errc why) { return error{why, activity::read}; };
+    const auto fail = [this](errc why) { return failed_by(*this, why, activity::read); };
     if (state_ == nullptr) return fail(errc::closed);
     state& it = *state_;
     if (!established()) return fail(errc::not_connected);
@@ -151,7 +159,7 @@ io_result<std::size_t> engine::read(mutable_buffer into) {
 }
 
 io_result<std::size_t> engine::write(const_buffer from) {
-    const auto fail = [](errc why) { return error{why, activity::write}; };
+    const auto fail = [this](errc why) { return failed_by(*this, why, activity::write); };
     if (state_ == nullptr) return fail(errc::closed);
     state& it = *state_;
     if (!established()) return fail(errc::not_connected);

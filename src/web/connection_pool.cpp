@@ -151,15 +151,13 @@ task<io_result<any_stream>> connection_pool::tunnel(any_stream through, const ur
     http::client_connection asked{std::move(through), options_.exchange};
     const io_result<http::received_response> answer = co_await asked.send(wish);
     if (!answer.ok()) co_return answer.error();
-    const http::status said = answer.value().status;
+    const auto said = static_cast<std::uint16_t>(http::number_of(answer.value().status));
     // RFC 9110, 15.5.8.
-    if (http::number_of(said) == 407) co_return error{errc::permission_denied, activity::connect};
-    if (http::number_of(said) / 100 != 2) {
-        co_return error{errc::connection_refused, activity::connect};
-    }
+    if (said == 407) co_return error{errc::permission_denied, activity::tunnel, said};
+    if (said / 100 != 2) co_return error{errc::connection_refused, activity::tunnel, said};
     http::upgraded_connection opened = asked.take_stream();
     // The server behind the tunnel does not speak first.
-    if (!opened.early.empty()) co_return error{errc::malformed, activity::connect};
+    if (!opened.early.empty()) co_return error{errc::malformed, activity::tunnel, said};
     co_return io_result<any_stream>{std::move(opened.stream)};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <gyre/websocket/open.hpp>
 
+#include <cstdint>
 #include <utility>
 
 namespace gyre::websocket {
@@ -28,7 +29,10 @@ task<io_result<std::unique_ptr<connection>>> open(any_stream on, std::string_vie
         answered->failure = read.failure;
         answered->status = answer.status;
     }
-    if (read.failure != handshake_failure::none) co_return result{errc::protocol_error};
+    if (read.failure != handshake_failure::none) {
+        co_return result{error{errc::protocol_error, activity::upgrade,
+                               static_cast<std::uint16_t>(http::number_of(answer.status))}};
+    }
 
     connection_options kept = options.connection;
     if (options.handshake.deflate) kept.deflate = *options.handshake.deflate;

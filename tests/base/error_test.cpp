@@ -40,6 +40,26 @@ TEST_CASE("a message names what was being done and what went wrong") {
     CHECK(torn.message() == "end of stream");
 }
 
+TEST_CASE("a message names the port or the status, where it is known") {
+    const error taken{errc::address_in_use, activity::bind, 7000};
+    const error refused{errc::connection_refused, activity::connect, 80};
+    const error absent{errc::protocol_error, activity::upgrade, 404};
+    const error unpaid{errc::permission_denied, activity::tunnel, 407};
+    const error unknown{errc::address_in_use, activity::bind, 0};
+    const error useless{errc::eof, activity::read, 7};
+
+    CHECK(taken.message() == "bind: Address already in use (port 7000)");
+    CHECK(refused.message() == "connect: Connection refused (port 80)");
+    CHECK(absent.message() == "WebSocket upgrade: Protocol error (status 404)");
+    CHECK(unpaid.message() == "tunnel through a proxy: Permission denied (status 407)");
+    CHECK(unknown.message() == "bind: Address already in use");
+    CHECK(error{errc::tls_alert, activity::read, 20}.message() ==
+          "read: peer gave up with an alert (alert 20)");
+    CHECK(useless.message() == "read: end of stream");
+    CHECK(taken.number() == 7000);
+    CHECK(taken == error{errc::address_in_use, activity::bind, 7001});
+}
+
 TEST_CASE("a limit of inotify's is called by its name, and not after a disk") {
     const error watches{errc::no_space_on_device, activity::watch};
     const error sets{errc::process_descriptors_exhausted, activity::watch};
@@ -75,7 +95,7 @@ TEST_CASE("each code of ours has words of its own") {
 
 TEST_CASE("each activity has a verb, and no verb stands for two activities") {
     CHECK(std::string_view{describe(activity::unknown)}.empty());
-    const auto last = static_cast<std::uint32_t>(activity::parse_url);
+    const auto last = static_cast<std::uint32_t>(activity::tunnel);
     for (std::uint32_t one = 1; one <= last; ++one) {
         const std::string_view verb = describe(static_cast<activity>(one));
         CAPTURE(verb);

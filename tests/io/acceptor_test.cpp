@@ -3,6 +3,8 @@
 // What gyre/io/acceptor.hpp promises to the code that uses it.
 #include <gyre/io/acceptor.hpp>
 
+#include <gyre/io/stream_socket.hpp>
+#include <gyre/io/udp_socket.hpp>
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
@@ -419,6 +421,39 @@ const std::vector<conformance_row> on_each_machine{
          CHECK(again.error() == errc::address_in_use);
          CHECK_FALSE(again.value().is_open());
          CHECK(open_descriptors() == before);
+     }},
+    {"errors of binding and of connecting name the port",
+     [](io_context& io) -> task<> {
+         tcp_acceptor acceptor = listen_anywhere(io);
+         const endpoint local = where(acceptor);
+         const std::string port = " (port " + std::to_string(local.port()) + ")";
+
+         const io_result<tcp_acceptor> again = co_await tcp_acceptor::listen(local);
+         const io_result<udp_socket> first = udp_socket::bind(io, local);
+         const io_result<udp_socket> second = udp_socket::bind(io, local);
+         CHECK(acceptor.close().ok());
+         const io_result<stream_socket> refused = co_await stream_socket::connect(local);
+         connect_options prepared;
+         prepared.local = endpoint{ipv4::loopback(), 0};
+         const io_result<stream_socket> also = co_await stream_socket::connect(local, prepared);
+
+         CHECK(again.error().message() == "bind: Address already in use" + port);
+         CHECK(first.ok());
+         CHECK(second.error().message() == "bind: Address already in use" + port);
+         CHECK(refused.error().message() == "connect: Connection refused" + port);
+         CHECK(also.error().message() == "connect: Connection refused" + port);
+     }},
+    {"the error of a local address that is taken names no peer's port",
+     [](io_context& io) -> task<> {
+         const tcp_acceptor acceptor = listen_anywhere(io);
+         connect_options prepared;
+         prepared.local = where(acceptor);
+         prepared.address_reused = false;
+
+         const io_result<stream_socket> failed =
+             co_await stream_socket::connect(where(acceptor), prepared);
+
+         CHECK(failed.error().message() == "connect: Address already in use");
      }},
     {"a path on which nothing listens any more is taken over, and no other",
      [](io_context& io) -> task<> {

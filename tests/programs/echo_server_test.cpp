@@ -347,11 +347,13 @@ TEST_CASE("a second SIGTERM ends the echo server at once, with clients still con
 TEST_CASE("the echo server refuses an address that is none, and one that is taken") {
     program nonsense{GYRE_ECHO_SERVER, {"nonsense"}};
     program first{GYRE_ECHO_SERVER, {"127.0.0.1:0"}};
-    program second{GYRE_ECHO_SERVER, {first.listening_on().to_string()}};
+    const endpoint taken = first.listening_on();
+    program second{GYRE_ECHO_SERVER, {taken.to_string()}};
 
     CHECK(nonsense.next_line() == "usage: echo_server [ADDRESS:PORT]");
     CHECK(nonsense.wait() == 2);
-    CHECK(second.next_line() == "gyre: bind: Address already in use");
+    CHECK(second.next_line() ==
+          "gyre: bind: Address already in use (port " + std::to_string(taken.port()) + ")");
     CHECK(second.wait() == 1);
     first.send(SIGINT);
     CHECK(first.wait() == 0);

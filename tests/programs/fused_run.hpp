@@ -37,9 +37,11 @@ struct fused_outcome {
     [[nodiscard]] bool says(std::string_view text) const {
         return output.find(text) != std::string::npos;
     }
-    /// Whether it says what failed, in whatever it was doing: "connect: Too many open files" for an open.
+    /// Whether it says what failed, in whatever it was doing: "connect: Too many open files (port 80)" for
+    /// an open.
     [[nodiscard]] bool tells_fault() const {
-        return says(fault.substr(std::min(fault.find(": "), fault.size())) + "\n");
+        const std::string text = fault.substr(std::min(fault.find(": "), fault.size()));
+        return says(text + "\n") || says(text + " (port ");
     }
     /// Whether the fault is of this kind of operation ("accept"), or has this text ("Connection aborted").
     [[nodiscard]] bool fault_has(std::string_view text) const {

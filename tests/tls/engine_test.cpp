@@ -191,6 +191,7 @@ TEST_CASE("an engine: a record that was changed at any byte ends the connection 
         }
         CHECK(read_error(pair.client) == errc::tls_alert);
         CHECK(pair.client.alert() == 20);  // bad_record_mac
+        CHECK(read_error(pair.client).message() == "read: peer gave up with an alert (alert 20)");
     }
 }
 

@@ -641,6 +641,7 @@ TEST_CASE("an https proxy tunnels, and the server behind it is verified") {
                 const io_result<web::client_response> refused =
                     co_await unknown.get("https://localhost:4433/");
                 CHECK(refused.error() == errc::permission_denied);
+                CHECK(refused.error().number() == 407);
 
                 options.via->credentials = http::basic_credentials{"a", "b"};
                 web::client web{options};

@@ -61,6 +61,7 @@ TEST_CASE("open: a server that does not agree is told apart by its status, and b
     on_every_backend([](io_context&) -> task<> {
         const seen page = co_await ask("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
         CHECK(page.failed == errc::protocol_error);
+        CHECK(page.failed.message() == "WebSocket upgrade: Protocol error (status 404)");
         CHECK(page.answer.failure == handshake_failure::not_switched);
         CHECK(page.answer.status == http::status::not_found);
 

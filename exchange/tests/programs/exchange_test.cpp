@@ -638,7 +638,7 @@ TEST_CASE("a second facility on the same port says what is in its way") {
     const auto [status, text] = outcome_of(EXCHANGE_MATCHING_FACILITY, {same.path()});
     CHECK(status == 1);
     CHECK_MESSAGE(text.find("order entry " + it.order_entry()) != std::string::npos, text);
-    CHECK_MESSAGE(text.ends_with(": bind: Address already in use\n"), text);
+    CHECK_MESSAGE(text.find(": bind: Address already in use (port ") != std::string::npos, text);
 }
 
 TEST_CASE("whose connection is lost as the day ends comes again and hears the end") {

@@ -3,9 +3,9 @@
 // Everything that can fail for reasons outside the program, as one 8-byte value.
 //
 // Without it every call would return std::error_code: twice the size, two virtual calls per
-// comparison, and <system_error> in every translation unit. What failed is the code; during which
-// activity is kept beside it, so a message reads "connect: connection refused" without a caller
-// adding context by hand. result.hpp pairs it with the progress made; error_code.hpp converts it.
+// comparison, and <system_error> in every translation unit. Beside the code stand the activity that
+// met it and a number of that: "connect: Connection refused (port 80)". result.hpp pairs it with the
+// progress made; error_code.hpp converts it.
 #pragma once
 
 #include <cerrno>
@@ -110,7 +110,7 @@ enum class errc : std::int32_t {
 };
 
 /// What was being done when it went wrong; only for messages, never compared.
-enum class activity : std::uint32_t {
+enum class activity : std::uint16_t {
     unknown,
     open,
     bind,
@@ -150,7 +150,9 @@ enum class activity : std::uint32_t {
     resolve,
     handshake,
     configure,
-    parse_url
+    parse_url,
+    upgrade,  ///< An HTTP connection becomes a WebSocket.
+    tunnel    ///< A proxy connects to the server.
 };
 
 /// An error code and the activity that met it. Trivially copyable, 8 bytes.
@@ -162,6 +164,10 @@ public:
     constexpr error() noexcept = default;
     constexpr error(errc code) noexcept : code_{code} {}
     constexpr error(errc code, activity during) noexcept : code_{code}, during_{during} {}
+    /// @param  number  For the message: the port to bind or connect to, the status of the answer to an
+    ///                 upgrade or of a proxy, the alert of a TLS peer. 0: not known, or of no use.
+    constexpr error(errc code, activity during, std::uint16_t number) noexcept
+        : code_{code}, during_{during}, number_{number} {}
 
     /// @param  number  An errno value, positive. ECANCELED becomes `errc::canceled`.
     [[nodiscard]] static constexpr error from_errno(int number,
@@ -172,9 +178,11 @@ public:
     [[nodiscard]] constexpr explicit operator bool() const noexcept { return code_ != errc::ok; }
     [[nodiscard]] constexpr errc code() const noexcept { return code_; }
     [[nodiscard]] constexpr activity during() const noexcept { return during_; }
+    /// The port, status or alert that the message names; 0 if there is none.
+    [[nodiscard]] constexpr std::uint16_t number() const noexcept { return number_; }
 
-    /// A sentence for people: "connect: connection refused". Where errno's text misleads during this
-    /// activity, one that does not. Allocates.
+    /// A sentence for people: "connect: Connection refused (port 80)". Where errno's text misleads during
+    /// this activity, one that does not. Allocates.
     [[nodiscard]] std::string message() const;
 
     [[nodiscard]] friend constexpr bool operator==(error left, error right) noexcept {
@@ -184,6 +192,7 @@ public:
 private:
     errc code_ = errc::ok;
     activity during_ = activity::unknown;
+    std::uint16_t number_ = 0;
 };
 
 static_assert(sizeof(error) == 8, "returned by value everywhere: two registers with a count");

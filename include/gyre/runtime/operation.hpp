@@ -529,4 +529,8 @@ static_assert(sizeof(receive_operation) <= 96 && sizeof(send_operation) <= 96 &&
 /// The activity an error of this operation is reported under.
 [[nodiscard]] activity activity_of(opcode code) noexcept;
 
+/// The error of an operation that has failed, with the port if it was about an address.
+/// @pre  op.result < 0.
+[[nodiscard]] error failure_of(const operation& op) noexcept;
+
 }  // namespace gyre

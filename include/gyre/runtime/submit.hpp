@@ -144,7 +144,7 @@ private:
 
 /// The error of a finished operation, if its result is one.
 [[nodiscard]] inline error error_of(const operation& op) noexcept {
-    return op.result < 0 ? error::from_errno(-op.result, activity_of(op.code)) : error{};
+    return op.result < 0 ? failure_of(op) : error{};
 }
 
 /// Finishes operations whose result is only success or failure.
