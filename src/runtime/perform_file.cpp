@@ -104,7 +104,7 @@ iovec first_of(const iovec* parts, int count) noexcept {
 // O_NONBLOCK is a property of what is open, and of a terminal or a pipe that may be shared with other
 // processes, which would be surprised, or may clear it. So each call is asked not to wait, or made when poll
 // says that it need not.
-int read_parts(descriptor_slot& from, const iovec* parts, int count, std::int64_t offset) noexcept {
+int read_once(descriptor_slot& from, const iovec* parts, int count, std::int64_t offset) noexcept {
     if (!from.stored && offset != current_position) return -ESPIPE;
     if (from.stored) return outcome(::preadv2(from.number, parts, count, offset, 0));
     if (!from.waits_anyway) {
@@ -122,6 +122,13 @@ int read_parts(descriptor_slot& from, const iovec* parts, int count, std::int64_
     iovec first = first_of(parts, count);
     first.iov_len = std::clamp<std::size_t>(static_cast<std::size_t>(there), 1, first.iov_len);
     return outcome(::readv(from.number, &first, 1));
+}
+
+// A terminal that no process has open any more: its emulator's end of file, which Linux calls an error.
+int read_parts(descriptor_slot& from, const iovec* parts, int count, std::int64_t offset) noexcept {
+    const int result = read_once(from, parts, count, offset);
+    const bool over = result == -EIO && from.terminal == terminal_side::emulator;
+    return over ? 0 : result;
 }
 
 // What is ready has room for so much of `part`: a pipe, a FIFO for PIPE_BUF bytes (pipe(7)), a terminal

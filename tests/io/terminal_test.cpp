@@ -196,3 +196,55 @@ TEST_CASE(
         ::close(made.from);
     });
 }
+
+// The kernel says EIO there, and end of file to readers of everything else.
+TEST_CASE(
+    "a terminal that no process has open any more ends, for its emulator, behind what it said") {
+    on_each_backend_of("descriptors", [](io_context& io) -> task<> {
+        const unread_end made = terminal(true);
+        const std::string name = ::ttyname(made.to);
+        descriptor emulator = descriptor::adopt(io, made.from);
+        REQUIRE(::write(made.to, "bye", 3) == 3);
+        ::close(made.to);
+        std::array<std::byte, 8> first{};
+
+        const auto said = co_await emulator.read_some(mutable_buffer{first});
+        const auto end = co_await emulator.read_some(mutable_buffer{first});
+
+        CHECK(text_of(std::span{first}.first(said.value())) == "bye");
+        CHECK(end.error() == errc::eof);
+        std::array<std::byte, 8> second{};
+        const std::array<mutable_buffer, 2> both{mutable_buffer{first}, mutable_buffer{second}};
+        const auto scattered = co_await emulator.read_some(both);
+        CHECK(scattered.error() == errc::eof);
+        // Where another process opens it, it goes on.
+        const int again = ::open(name.c_str(), O_RDWR | O_NOCTTY | O_CLOEXEC);
+        REQUIRE(again >= 0);
+        REQUIRE(::write(again, "more", 4) == 4);
+        const auto more = co_await emulator.read_some(mutable_buffer{first});
+        CHECK(text_of(std::span{first}.first(more.value())) == "more");
+        ::close(again);
+    });
+}
+
+TEST_CASE("an emulator that waits for its terminal hears of the end") {
+    const auto note = [](descriptor& from, io_result<std::size_t>& into) -> task<> {
+        std::array<std::byte, 8> space{};
+        into = co_await from.read_some(mutable_buffer{space});
+    };
+    on_each_backend_of("descriptors", [&](io_context& io) -> task<> {
+        const unread_end made = terminal(true);
+        descriptor emulator = descriptor::adopt(io, made.from);
+        io_result<std::size_t> got;
+        const auto both = [&](task_group& group) -> task<> {
+            group.spawn(note(emulator, got));
+            co_await settle();
+            ::close(made.to);
+        };
+
+        co_await with_group(both);
+
+        CHECK(got.error() == errc::eof);
+        CHECK(got.value() == 0);
+    });
+}
