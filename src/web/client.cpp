@@ -3,6 +3,7 @@
 
 #include <gyre/base/check.hpp>
 #include <gyre/coro/this_task.hpp>
+#include <gyre/http/percent.hpp>
 #include <gyre/http/serializer.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <web/connection_pool.hpp>
@@ -110,10 +111,34 @@ bool is_sendable(const client_request& what, const client_options& options, bool
     return usual || http::is_sendable(request_for(what, options, forwarded), what.body.size());
 }
 
+// What a response says that it leads to; nothing if it does not say, or says nothing.
+// RFC 9110, 10.2.2: it is one, and of several that differ each reader would follow another.
+io_result<std::string_view> location_of(const http::fields& of) {
+    std::string_view found;
+    for (const http::field each : of) {
+        if (!http::equal_without_case(each.name, "location") || each.value.empty()) continue;
+        if (!found.empty() && each.value != found) return error{errc::malformed, activity::read};
+        found = each.value;
+    }
+    return found;
+}
+
+// Blanks and bytes beyond ASCII have no place in a URL (RFC 3986, 2), but many servers write them here.
+// Encoded, they come back to their server as it wrote them.
+std::string with_raw_bytes_encoded(std::string_view location) {
+    std::string encoded;
+    for (const char& each : location) {
+        const bool raw = each == ' ' || static_cast<unsigned char>(each) >= 0x80;
+        if (raw) encoded.append(http::percent_encoded({&each, 1}));
+        else encoded.push_back(each);
+    }
+    return encoded;
+}
+
 // Where a redirect leads, if it may be followed.
 io_result<url> target_of(std::string_view location, const url& from,
                          const client_options& options) {
-    io_result<url> to = from.resolved(location);
+    io_result<url> to = from.resolved(with_raw_bytes_encoded(location));
     if (to.ok() && to.value().scheme() != "http" && to.value().scheme() != "https") {
         return errc::not_supported;
     }
@@ -237,11 +262,15 @@ task<io_result<client_response>> client::perform(std::shared_ptr<state> self, cl
         if (!got.ok()) co_return got.error();
         http::received_response head = got.take();
 
-        const auto location = head.fields.find("location");
         const bool replayable = !has_producer || becomes_get(head.status, what.method);
-        if (options.redirects_max > 0 && is_redirect(head.status) && location && replayable) {
+        io_result<std::string_view> location;
+        if (options.redirects_max > 0 && is_redirect(head.status) && replayable) {
+            location = location_of(head.fields);
+            if (!location.ok()) co_return location.error();
+        }
+        if (!location.value().empty()) {
             if (redirects == options.redirects_max) co_return errc::limit_exceeded;
-            io_result<url> to = target_of(*location, what.where, options);
+            io_result<url> to = target_of(location.value(), what.where, options);
             if (!to.ok()) co_return to.error();
             static_cast<void>(co_await with_deadline(until, drop_in_time(head.body)));
             ++self->counters.redirected;

@@ -344,6 +344,106 @@ TEST_CASE("redirects in a circle end, and so do those that lead nowhere") {
     on_every_backend(run);
 }
 
+namespace {
+
+// A server that redirects with these fields, once, and then answers with the target that it is asked for.
+script redirecting_with(std::string fields) {
+    return [fields = std::move(fields)](stream_socket& peer, std::size_t) -> task<> {
+        const std::string first = co_await head_from(peer);
+        if (first.empty()) co_return;
+        co_await say(peer, "HTTP/1.1 302 Found\r\n" + fields + "content-length: 2\r\n\r\nno");
+        const std::string second = co_await head_from(peer);
+        const std::size_t target = second.find(' ') + 1;
+        if (second.empty()) co_return;
+        co_await say(peer, answer_of(second.substr(target, second.find(' ', target) - target)));
+    };
+}
+
+}  // namespace
+
+// As curl and browsers take it: those bytes come back to the server that wrote them.
+TEST_CASE("a redirect may name its target with blanks, and with bytes beyond ASCII") {
+    struct row {
+        const char* written;
+        const char* asked;
+    };
+    static constexpr std::array rows{
+        row{"/caf\xc3\xa9", "/caf%C3%A9"}, row{"/caf\xe9?q=\xe9", "/caf%E9?q=%E9"},
+        row{"/a b?c d#e f", "/a%20b?c%20d"}, row{"caf%C3%A9/\xff", "/caf%C3%A9/%FF"},
+        row{"?\xe2\x82\xac", "/?%E2%82%AC"}};
+    const auto run = [](io_context& io) -> task<> {
+        for (const row& each : rows) {
+            CAPTURE(each.asked);
+            std::string text;
+            const auto asks = [&text](const listening_site& site) -> task<> {
+                client web;
+                text = co_await text_of_get(web, site.url("/"));
+            };
+            co_await with_script(
+                io, redirecting_with("location: " + std::string{each.written} + "\r\n"), asks);
+            CHECK(text == each.asked);
+        }
+    };
+    on_every_backend(run);
+}
+
+TEST_CASE("bytes that no host has are none when they are encoded, and nothing is asked") {
+    const auto run = [](io_context& io) -> task<> {
+        for (const char* const each :
+             {"http://caf\xc3\xa9.example/", "http://127.0.0.1 .example/", "//a b/", "/a\tb"}) {
+            CAPTURE(each);
+            error failed;
+            const auto asks = [&failed](const listening_site& site) -> task<> {
+                client web;
+                failed = co_await error_of_get(web, site.url("/"));
+            };
+            co_await with_script(io, redirecting_with("location: " + std::string{each} + "\r\n"),
+                                 asks);
+            CHECK(failed == errc::malformed);
+        }
+    };
+    on_every_backend(run);
+}
+
+// RFC 9110, 10.2.2.
+TEST_CASE("a redirect that names no target is handed out, and of several none is chosen") {
+    const auto run = [](io_context& io) -> task<> {
+        for (const char* const each : {"", "location:\r\n", "location: \r\nlocation:\r\n"}) {
+            CAPTURE(each);
+            http::status said{};
+            std::string text;
+            const auto asks = [&](const listening_site& site) -> task<> {
+                client web;
+                io_result<client_response> got = co_await web.get(site.url("/"));
+                REQUIRE(got.ok());
+                client_response response = got.take();
+                said = response.status;
+                text = (co_await response.text()).take();
+                CHECK(web.counters().redirected == 0);
+            };
+            co_await with_script(io, redirecting_with(each), asks);
+            CHECK(said == http::status::found);
+            CHECK(text == "no");
+        }
+        error failed;
+        const auto chooses = [&failed](const listening_site& site) -> task<> {
+            client web;
+            failed = co_await error_of_get(web, site.url("/"));
+            CHECK(web.counters().redirected == 0);
+        };
+        co_await with_script(io, redirecting_with("location: /a\r\nlocation: /b\r\n"), chooses);
+        CHECK(failed == errc::malformed);
+        std::string twice;
+        const auto follows = [&twice](const listening_site& site) -> task<> {
+            client web;
+            twice = co_await text_of_get(web, site.url("/"));
+        };
+        co_await with_script(io, redirecting_with("location: /a\r\nlocation: /a\r\n"), follows);
+        CHECK(twice == "/a");
+    };
+    on_every_backend(run);
+}
+
 TEST_CASE("credentials do not follow a redirect to another origin") {
     const auto run = [](io_context& io) -> task<> {
         const auto body = [&io](const listening_site& site) -> task<> {

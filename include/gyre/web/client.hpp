@@ -162,15 +162,16 @@ public:
     /// An idle connection that the server has closed, or on which it has said something unasked, is not used.
     /// A request that is idempotent is sent again, elsewhere, if one turns out to be closed all the same.
     /// Redirects to http and https are followed as RFC 9110, 15.4 says: 303 becomes GET, so does POST after
-    /// 301 and 302; to another origin neither `authorization` nor `cookie` go along.
+    /// 301 and 302; to another origin neither `authorization` nor `cookie` go along. Blanks and bytes beyond
+    /// ASCII in a Location are encoded, as browsers do; an empty one leads nowhere.
     ///
     /// @param  what  Owned.
     ///
     /// Errors:        `errc::invalid_argument` for a request that cannot be sent, such as one to a proxy with
-    ///                another Host than that of `where`; `errc::limit_exceeded`
-    ///                after too many redirects; `errc::permission_denied` for one from https to http, or for
-    ///                a proxy that wants other credentials; `errc::connection_refused` for one that makes no
-    ///                tunnel; `errc::timed_out`; those of `connect_to`, `tls::connect`,
+    ///                another Host than that of `where`; `errc::malformed` for a redirect to several targets;
+    ///                `errc::limit_exceeded` after too many; `errc::permission_denied` for one from https to
+    ///                http, or for a proxy that wants other credentials; `errc::connection_refused` for one
+    ///                that makes no tunnel; `errc::timed_out`; those of `connect_to`, `tls::connect`,
     ///                `http::client_connection::send` and `url::resolved`.
     /// Cancellation:  `errc::canceled`; the connection is closed.
     /// Threads:       resumes on the caller's executor, of the client's loop.
