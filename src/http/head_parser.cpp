@@ -55,6 +55,7 @@ struct message_facts {
     bool connection_upgrade = false;
     bool upgrade_named = false;
     bool expects_continue = false;
+    bool expects_more = false;      // Something that there is not.
     refusal wrong = refusal::none;  // The first thing that a field got wrong.
 
     void refuse(refusal why) noexcept {
@@ -108,7 +109,7 @@ struct message_facts {
                 // RFC 9110, 10.1.1: there is no other expectation.
                 if (equal_without_case(name, "expect")) {
                     if (equal_without_case(value, "100-continue")) expects_continue = true;
-                    else refuse(refusal::expectation_unknown);
+                    else expects_more = true;
                 }
                 break;
             case 7:
@@ -337,6 +338,8 @@ llhttp_errno_t head_parser::state::execute(std::string_view text, llhttp_type_t 
     }();
 
     llhttp_init(&parser, type, &settings);
+    // `judge_response` refuses a length beside a coding, but where both mean nothing.
+    if (type == HTTP_RESPONSE) llhttp_set_lenient_chunked_length(&parser, 1);
     parser.data = this;
     target = name = value = {};
     return llhttp_execute(&parser, text.data(), text.size());
@@ -402,6 +405,8 @@ refusal head_parser::state::judge_target(request& it, std::string_view asked) {
 }
 
 refusal head_parser::state::judge_request(request& it) {
+    // Of a response the field means nothing.
+    if (facts.expects_more) return refusal::expectation_unknown;
     // RFC 9112, 3.2: one Host, except in HTTP/1.0.
     if (facts.hosts == 0 && version == version::http_1_1) return refusal::host_missing;
     if (facts.hosts > 1 || !facts.host_sound) return refusal::host_malformed;
@@ -456,10 +461,11 @@ refusal head_parser::state::judge_status_line(std::string_view first) noexcept {
 }
 
 refusal head_parser::state::judge_response(method asked) noexcept {
-    const refusal of_framing = judge_framing();
-    if (of_framing != refusal::none) return of_framing;
     const auto code = static_cast<http::status>(parser.status_code);
     const bool tunnel = asked == method::connect && number_of(code) / 100 == 2;
+    const refusal of_framing = judge_framing();
+    // RFC 9110, 9.3.6: of a tunnel's opening, lengths and codings are ignored.
+    if (of_framing != refusal::none && !tunnel) return of_framing;
     upgrades = tunnel || code == status::switching_protocols;
     // RFC 9112, 6.3: the first rules, which go before any length.
     if (asked == method::head || forbids_body(code) || tunnel) framing = {};

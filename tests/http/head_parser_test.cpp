@@ -330,7 +330,16 @@ TEST_CASE("what was asked decides how the end of a response is found") {
         {"HTTP/1.1 204 No\r\nContent-Length: 3\r\n\r\n", method::get, kind::none, true},
         {"HTTP/1.1 304 Same\r\nContent-Length: 3\r\n\r\n", method::get, kind::none, true},
         {"HTTP/1.1 100 Continue\r\n\r\n", method::post, kind::none, true},
-        {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", method::connect, kind::none, true}};
+        {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", method::connect, kind::none, true},
+        // RFC 9110, 9.3.6: what opens a tunnel has no body, whatever it says.
+        {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n",
+         method::connect, kind::none, true},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n", method::connect, kind::none, true},
+        {"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", method::connect, kind::none,
+         false},
+        // Of a response it means nothing.
+        {"HTTP/1.1 200 OK\r\nExpect: more\r\nContent-Length: 3\r\n\r\n", method::get, kind::length,
+         true}};
     for (const row& each : rows) {
         CAPTURE(each.head);
         head_parser parser;
@@ -359,6 +368,13 @@ TEST_CASE("malformed responses are refused") {
         response into;
         CHECK(parser.parse_response(bytes_of(head), method::get, into) == head_progress::refused);
     }
+    // What opens no tunnel has a body, also where one was asked for.
+    const std::string refused =
+        "HTTP/1.1 502 No\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n";
+    head_parser parser;
+    response into;
+    CHECK(parser.parse_response(bytes_of(refused), method::connect, into) ==
+          head_progress::refused);
 }
 
 namespace {
@@ -416,6 +432,7 @@ const std::vector<std::string> field_blocks{
     "Host: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
     "Host: a\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n",
     "Host: a\r\nConnection: close\r\n\r\n",
+    "Host: a\r\nExpect: more\r\n\r\n",
     "Host: a\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n",
     "Host: a\r\nAccept: */*\r\n",
     "Host: a\r\nAccept: */*\n\r\n",
