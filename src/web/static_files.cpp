@@ -97,7 +97,7 @@ void append_hex(std::string& to, std::uint64_t number) {
 // that its time comes from, and its tag must not be strong.
 std::string etag_of_file(const opened_file& of, std::chrono::system_clock::time_point now) {
     std::string tag;
-    if (of.status.modified + 2s > now) tag.append("W/");
+    if (of.status.modified > now - 2s) tag.append("W/");
     tag.push_back('"');
     append_hex(tag, of.status.inode);
     tag.push_back('-');
@@ -256,8 +256,9 @@ http::response static_site::answer_with(opened_file found, const http::request& 
 
     http::response answer;
     answer.fields.set("etag", etag);
-    // RFC 9110, 8.8.2.1: not later than the answer itself.
-    if (modified <= now) {
+    // RFC 9110, 8.8.2.1: not later than the answer itself. The time may be the first or the last that there
+    // is, so nothing is reckoned with it.
+    if (found.status.modified <= now) {
         const http::http_date_text date = http::format_http_date(modified);
         answer.fields.set("last-modified", std::string_view{date.data(), date.size()});
     }

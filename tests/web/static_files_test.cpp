@@ -8,14 +8,18 @@
 #include <support/scratch_directory.hpp>
 #include <web/site.hpp>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <string>
+#include <utility>
 
 using namespace gyre;
 using namespace gyre::testing;
@@ -367,6 +371,46 @@ TEST_CASE("a large file arrives whole, and one that is cut meanwhile breaks the 
             all += more.value();
         }
         CHECK(all < large.size());
+    };
+    on_every_site(it.root(), {}, body);
+}
+
+// RFC 9110, 8.8.2.1: no date lies in the future. Archives have files that are older than Unix.
+TEST_CASE("a file is served whatever its date is, and with that date if a client can use it") {
+    const published it;
+    const auto date = [&it](const char* name, std::int64_t seconds) {
+        it.put(name, "x");
+        const std::array<timespec, 2> both{timespec{seconds, 0}, timespec{seconds, 0}};
+        const std::string path = it.around / "site/" + name;
+        REQUIRE(::utimensat(AT_FDCWD, path.c_str(), both.data(), 0) == 0);
+    };
+    date("old.txt", -315'619'200);
+    date("epoch.txt", 0);
+    date("new.txt", 4'102'444'800);
+    // The years 1600 and 10000, or as far as the file system reaches: beyond what nanoseconds count.
+    date("first.txt", -11'676'096'000);
+    date("last.txt", 253'402'300'800);
+    const auto body = [](const listening_site& site) -> task<> {
+        for (const auto& [name, said] : {std::pair{"/old.txt", "Fri, 01 Jan 1960 00:00:00 GMT"},
+                                         std::pair{"/epoch.txt", "Thu, 01 Jan 1970 00:00:00 GMT"},
+                                         std::pair{"/new.txt", ""}, std::pair{"/last.txt", ""}}) {
+            CAPTURE(name);
+            const std::string got = co_await fetch_raw(site.where, name);
+            CHECK(status_of_answer(got) == 200);
+            CHECK(body_of(got) == "x");
+            CHECK(field_of(got, "last-modified") == said);
+            const std::string since =
+                co_await fetch_raw(site.where, name,
+                                   "if-modified-since: Fri, 31 Dec 9999 23:59:59 GMT\r\n"
+                                   "if-none-match: \"another\"\r\n");
+            CHECK(status_of_answer(since) == 200);
+        }
+        const std::string first = co_await fetch_raw(site.where, "/first.txt");
+        CHECK(body_of(first) == "x");
+        CHECK(field_of(first, "last-modified").ends_with("GMT"));
+        CHECK(field_of(first, "etag").starts_with('"'));
+        const std::string last = co_await fetch_raw(site.where, "/last.txt");
+        CHECK(field_of(last, "etag").starts_with("W/"));
     };
     on_every_site(it.root(), {}, body);
 }
