@@ -372,6 +372,39 @@ TEST_CASE(
     });
 }
 
+// RFC 9113, 8.1: a server that has answered may refuse the rest of a request, which is no error.
+TEST_CASE("http2: a whole answer counts, though its server resets what is left of the request") {
+    in_a_world([]() -> task<> {
+        client_by_hand in;
+        asked first;
+        asked second;
+        const auto talk = [&](task_group& group) -> task<> {
+            const auto ask = [&]() -> task<> {
+                co_await in.ask(first, "/", std::string(200'000, 'x'));  // Beyond its window.
+                co_await in.ask(second, "/");
+                in.client.close();
+            };
+            group.spawn(ask);
+            co_await in.greet();
+            static_cast<void>(co_await in.peer.hear(frame::data));
+            const std::string whole = head(1, "413") + last_data(1, "too large") +
+                                      frame_of(frame::rst_stream, 0, 1, number(0));
+            static_cast<void>(co_await in.peer.say(whole));
+            static_cast<void>(co_await in.peer.hear(frame::headers, 2));
+            const std::string next = head(3, "200") + last_data(3, "fine");
+            static_cast<void>(co_await in.peer.say(next));
+            co_await in.peer.hear_out();
+        };
+        co_await in.run(talk);
+        CHECK(first.failed == errc::ok);
+        CHECK(first.status == http::status::content_too_large);
+        CHECK(first.body == "too large");
+        CHECK_FALSE(first.body_failed);
+        CHECK(second.body == "fine");
+        CHECK(in.ran.ok());
+    });
+}
+
 TEST_CASE("http2: a request waits until the server allows a stream") {
     // RFC 9113, 5.1.2 and 6.5.2.
     in_a_world([]() -> task<> {

@@ -251,6 +251,33 @@ TEST_CASE("http2: what the protocol forbids ends the connection with the code of
     });
 }
 
+// nghttp2 has gone on to read there, up to an assertion of its own (CVE-2026-27135).
+TEST_CASE("http2: what comes in one piece with an end, behind it, is not judged any more") {
+    using http2::breach;
+    const std::vector<std::string> ends{
+        greeting() + frame_of(frame::data, 0, 0, "x"), greeting() + get(2),
+        greeting() + frame_of(frame::window_update, 0, 0, number(0)),
+        greeting() + frame_of(frame::priority, 0, 3, number(3) + "x")};
+    const std::vector<std::string> rests{
+        frame_of(frame::ping, 0, 0, "123"),          frame_of(frame::rst_stream, 0, 1, "1"),
+        frame_of(frame::settings, 0, 0, "12345"),    frame_of(frame::window_update, 0, 1, "1"),
+        frame_of(frame::goaway, 0, 0, "1"),          frame_of(frame::priority, 0, 1, "1"),
+        frame_of(frame::headers, padded, 1),         frame_of(frame::data, padded, 1),
+        frame_of(frame::push_promise, 0, 1, "1"),    frame_of(frame::continuation, 0, 1, "\xff"),
+        frame_of(frame::unknown, 0, 0, "?") + get(5)};
+    on_every_backend([&](io_context&) -> task<> {
+        const auto nothing = [](std::uint32_t) { return std::string{}; };
+        for (const std::string& end : ends) {
+            for (const std::string& rest : rests) {
+                const outcome got = co_await attack(end + rest, nothing, 0, brief(), wait_long);
+                CHECK(got.served.error() == errc::malformed);
+                CHECK_MESSAGE(got.breached == breach::protocol, http2::describe(got.breached));
+                CHECK(goaway_code(got.heard) == 1);
+            }
+        }
+    });
+}
+
 TEST_CASE("http2: a malformed request is reset, and others on its connection are answered") {
     // RFC 9113, 8.1.1, 8.2.1, 8.2.2 and 8.3.
     const std::string bad_blocks[] = {

@@ -7,6 +7,7 @@
 #include <gyre/coro/task_locals.hpp>
 #include <gyre/coro/this_task.hpp>
 #include <gyre/io/serve.hpp>
+#include <gyre/runtime/call.hpp>
 #include <gyre/runtime/io_pool.hpp>
 #include <gyre/runtime/pool_dump.hpp>
 #include <gyre/sync/event.hpp>
@@ -21,8 +22,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 using namespace gyre;
@@ -237,6 +240,31 @@ TEST_CASE("the second signal ends the process at once, though its coroutine neve
                 CHECK_FALSE(says(it, "status"));
             });
     }
+}
+
+TEST_CASE("exit within a coroutine ends the program with its status, whatever is under way") {
+    check_programs(
+        [](const run_options& options, child_process&) {
+            static std::mutex held;  // By the worker: exit does not wait for what it does.
+            static io_context other{options.loop};  // Ends behind the loop that runs.
+            held.lock();
+            const auto wait = []() -> task<> { static_cast<void>(co_await sleep_for(1h)); };
+            launch(other, wait(), or_terminate{});
+            other.poll();
+            const auto main = [&](task_group& group) -> task<> {
+                group.spawn(wait);
+                group.spawn(
+                    []() -> task<> { static_cast<void>(co_await blocking([] { held.lock(); })); });
+                co_await settle();
+                std::exit(3);
+            };
+            const auto whole = [&]() -> task<> { co_await with_group(main); };
+            return run_until_signal(whole(), options);
+        },
+        [](const program_end& it) {
+            CHECK(it.status == 3);
+            CHECK_FALSE(says(it, "status"));
+        });
 }
 
 TEST_CASE("a signal that is sent to a program and to its group does not cut its drain") {

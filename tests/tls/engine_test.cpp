@@ -211,6 +211,32 @@ TEST_CASE("an engine: what is no TLS is refused without waiting for more of it")
     }
 }
 
+TEST_CASE("an engine: a peer that says close_notify within the handshake has ended it") {
+    constexpr std::string_view close_notify{"\x15\x03\x03\x00\x02\x01\x00", 7};
+    const test_trust trust;
+    for (const tls::version which : both_versions) {
+        for (const bool server_says_it : {false, true}) {
+            CAPTURE(server_says_it);
+            engine_pair pair = pair_of(only(which, trust.client()), only(which, trust.server()));
+            tls::engine& hears = server_says_it ? pair.client : pair.server;
+            CHECK(pair.client.handshake().error() == errc::resource_unavailable);
+            if (!server_says_it) {
+                while (move_bytes(pair.client, pair.server, SIZE_MAX)) {
+                }
+            }
+            const const_buffer said = bytes_of(close_notify);
+            std::copy(said.begin(), said.end(), hears.input_space().begin());
+            hears.received(said.size());
+
+            const error outcome = hears.handshake().error();
+
+            CHECK(outcome == errc::tls_alert);
+            CHECK(hears.handshake().error() == errc::tls_alert);
+            CHECK_FALSE(hears.established());
+        }
+    }
+}
+
 TEST_CASE("an engine: output is bounded, and a write says how much was taken") {
     const test_trust trust;
     engine_pair pair = pair_of(trust.client(), trust.server());
