@@ -6,6 +6,7 @@ module;
 #include <gyre/base/check.hpp>
 #include <gyre/base/error.hpp>
 #include <gyre/base/error_code.hpp>
+#include <gyre/base/last_words.hpp>
 #include <gyre/base/lease.hpp>
 #include <gyre/base/result.hpp>
 #include <gyre/base/time.hpp>
@@ -62,11 +63,15 @@ module;
 #include <gyre/runtime/host.hpp>
 #include <gyre/runtime/io_context.hpp>
 #include <gyre/runtime/io_pool.hpp>
+#include <gyre/runtime/log_writer.hpp>
 #include <gyre/runtime/loop_backend.hpp>
 #include <gyre/runtime/loop_decorator.hpp>
 #include <gyre/runtime/operation.hpp>
 #include <gyre/runtime/pool_dump.hpp>
+#include <gyre/runtime/process_usage.hpp>
+#include <gyre/runtime/process_user.hpp>
 #include <gyre/runtime/remote_task.hpp>
+#include <gyre/runtime/resource_limit.hpp>
 #include <gyre/runtime/sharded.hpp>
 #include <gyre/runtime/submit.hpp>
 #include <gyre/runtime/thread_pool.hpp>
@@ -83,6 +88,7 @@ module;
 #include <gyre/stream/memory_pipe.hpp>
 #include <gyre/stream/null_stream.hpp>
 #include <gyre/stream/outbox.hpp>
+#include <gyre/stream/read_all.hpp>
 #include <gyre/stream/shared_bytes.hpp>
 #include <gyre/stream/silence.hpp>
 #include <gyre/stream/split.hpp>
@@ -154,6 +160,7 @@ using gyre::error;
 using gyre::describe;
 using gyre::error_category;
 using gyre::to_error_code;
+using gyre::last_words;
 using gyre::lease_pool;
 using gyre::buffer_lease;
 using gyre::io_result;
@@ -232,6 +239,7 @@ using gyre::remove_directory;
 using gyre::make_directory;
 using gyre::directory_entry;
 using gyre::directory;
+using gyre::read_file;
 using gyre::replace_file;
 using gyre::file_event;
 using gyre::file_change;
@@ -359,12 +367,19 @@ using gyre::context_of;
 using gyre::io_pool_options;
 using gyre::io_pool_counters;
 using gyre::io_pool;
+using gyre::log_options;
+using gyre::log_counters;
+using gyre::log_writer;
 using gyre::loop_backend;
 using gyre::loop_decorator;
 using gyre::operation;
 using gyre::current_position;
 using gyre::inherited_stream;
+using gyre::process_usage;
+using gyre::process_user;
+using gyre::find_user;
 using gyre::remote_task;
+using gyre::resource_limit;
 using gyre::sharded;
 using gyre::immediate;
 using gyre::thread_pool;
@@ -412,6 +427,7 @@ using gyre::outbox_options;
 using gyre::outbox_counters;
 using gyre::outbox;
 using gyre::write_from;
+using gyre::read_all;
 using gyre::shared_bytes;
 using gyre::silence_watch;
 using gyre::read_half;

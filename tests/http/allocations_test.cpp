@@ -147,7 +147,8 @@ TEST_CASE("allocations: a handler that waits costs none of the library's") {
         // Once so long that the client is watched, as it may be later on a busy machine.
         bool first = true;
         const http::handler handle = [&first](http::request&) -> task<http::response> {
-            static_cast<void>(co_await sleep_for(std::exchange(first, false) ? 50ms : 1us));
+            const duration wait = std::exchange(first, false) ? duration{50ms} : duration{1us};
+            static_cast<void>(co_await sleep_for(wait));
             co_return http::response{http::status::ok, "text/plain", http::static_text{"text"}};
         };
         const long made =

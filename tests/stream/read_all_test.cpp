@@ -107,7 +107,8 @@ TEST_CASE("a failure, and a stop, yield what came before them") {
         static_cast<void>(co_await silent.first.write_some(bytes_of("begun")));
 
         const io_result<std::string> torn = co_await read_all(broken, 100);
-        const io_result<std::string> begun = co_await with_timeout(1ms, read_all(silent.second, 100));
+        const io_result<std::string> begun =
+            co_await with_timeout(1ms, read_all(silent.second, 100));
 
         CHECK(torn.error() == errc::connection_reset);
         CHECK(torn.value() == "torn");
