@@ -6,7 +6,6 @@ module;
 #include <gyre/base/check.hpp>
 #include <gyre/base/error.hpp>
 #include <gyre/base/error_code.hpp>
-#include <gyre/base/last_words.hpp>
 #include <gyre/base/lease.hpp>
 #include <gyre/base/result.hpp>
 #include <gyre/base/time.hpp>
@@ -160,7 +159,6 @@ using gyre::error;
 using gyre::describe;
 using gyre::error_category;
 using gyre::to_error_code;
-using gyre::last_words;
 using gyre::lease_pool;
 using gyre::buffer_lease;
 using gyre::io_result;

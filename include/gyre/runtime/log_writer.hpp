@@ -87,9 +87,10 @@ public:
     bool write(std::string_view line) noexcept;
 
     /// Opens the file's name again, behind the lines so far: for what renames logs, such as logrotate(8), at
-    /// the signal that it sends. Of standard error nothing.
+    /// the signal that it sends. Of standard error nothing. Where it fails the old file goes on, and
+    /// `counters` and a line in it say why.
     ///
-    /// Errors:   none here; where it fails the old file goes on, and `counters` and a line in it say why.
+    /// Errors:   none.
     /// Threads:  any. Does not wait: `flush` does.
     void reopen() noexcept;
 
