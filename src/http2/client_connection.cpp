@@ -31,7 +31,9 @@ public:
                                                           http::response_body body);
     void release(client_exchange& it) noexcept;
 
-    [[nodiscard]] bool accepts() const noexcept { return !closing_ && !going(); }
+    [[nodiscard]] bool accepts() const noexcept {
+        return !closing_ && !going() && wire().why() == breach::none;
+    }
     [[nodiscard]] std::size_t streams_free() const noexcept;
     [[nodiscard]] error_code goaway_code() const noexcept { return peers_code_; }
     void close() noexcept;
@@ -85,7 +87,10 @@ private:
         wake();
     }
     pulled pull(engine_stream& of, mutable_buffer into) noexcept override;
-    void settings_came() noexcept override { serve_turns(); }
+    void settings_came() noexcept override {
+        serve_turns();
+        tell_change();
+    }
 
     [[nodiscard]] std::size_t live() const noexcept override { return wire().streams(); }
     void begins() noexcept override;
@@ -99,6 +104,9 @@ private:
     void drop_use(client_exchange& it) noexcept;
     void give_turn_back() noexcept;
     void serve_turns() noexcept;
+    void tell_change() const noexcept {
+        if (options_.on_change) options_.on_change();
+    }
 
     static client_exchange& of_engine(engine_stream& of) noexcept {
         return static_cast<client_exchange&>(of);
@@ -144,7 +152,9 @@ void client_connection::state::body_ends(engine_stream& of) noexcept { of_engine
 // RFC 9113, 8.7: what was refused, or came behind the last stream of GOAWAY, was not seen to.
 void client_connection::state::closes(engine_stream& of, error_code code) noexcept {
     client_exchange& it = of_engine(of);
-    if (!it.reset_sent) it.reset_by = code;
+    // What our side has given up it gives up everywhere: the server has reset nothing.
+    const bool given_up = wire().why() != breach::none;
+    if (!it.reset_sent && !given_up) it.reset_by = code;
     it.unprocessed = code == error_code::refused_stream || !it.head_sent;
     if (it.in.came_whole() && it.head_done) {
         // The response is whole; what was left of the request is not wanted.
@@ -154,7 +164,8 @@ void client_connection::state::closes(engine_stream& of, error_code code) noexce
         }
         return;
     }
-    it.fail({error_of_close(it, code).code(), activity::read});
+    const error why = given_up ? error_for(wire().why()) : error_of_close(it, code);
+    it.fail({why.code(), activity::read});
 }
 
 pulled client_connection::state::pull(engine_stream& of, mutable_buffer into) noexcept {
@@ -181,7 +192,10 @@ void client_connection::state::fail_streams(error why) noexcept {
     });
 }
 
-void client_connection::state::closes_intake() noexcept { queue_.wake_all(errc::closed); }
+void client_connection::state::closes_intake() noexcept {
+    queue_.wake_all(errc::closed);
+    tell_change();
+}
 
 // -------- Turns --------
 
@@ -194,6 +208,7 @@ std::size_t client_connection::state::streams_free() const noexcept {
 void client_connection::state::give_turn_back() noexcept {
     if (taken_ > 0) --taken_;
     serve_turns();
+    tell_change();
 }
 
 // RFC 9113, 5.1.2.
@@ -214,7 +229,7 @@ task<io_result<received_response>> client_connection::state::send(const http::re
     if (!http2::is_sendable(what, body.size()))
         co_return result{errc::invalid_argument, std::move(got)};
     if (!accepts()) co_return result{errc::closed, std::move(got)};
-    const io_result<> turn = co_await turn_awaiter{*this};
+    const io_result<> turn = co_await with_timeout(options_.turn_time_max, turn_awaiter{*this});
     if (!turn.ok()) co_return result{turn.error(), std::move(got)};
     if (!accepts()) {
         give_turn_back();
@@ -420,6 +435,10 @@ bool client_connection::reusable() const noexcept { return state_ != nullptr && 
 
 std::size_t client_connection::streams_free() const noexcept {
     return state_ != nullptr ? state_->streams_free() : 0;
+}
+
+bool client_connection::settled() const noexcept {
+    return state_ != nullptr && state_->wire().settings_came();
 }
 
 breach client_connection::why() const noexcept {

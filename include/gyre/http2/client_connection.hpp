@@ -20,6 +20,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 namespace gyre::http2 {
@@ -50,6 +51,11 @@ struct client_options {
     duration body_silence_max = std::chrono::seconds{30};  ///< Between two pieces of a body.
     duration continue_time_max =
         std::chrono::seconds{1};  ///< For "100 Continue", before the body is sent without.
+    duration turn_time_max = duration::max();  ///< For a stream that the server allows, in turn.
+
+    /// Called on the loop, within what reads and writes, when `streams_free` or `reusable` may have changed:
+    /// for pools, which then wake requests. Must not throw, nor call or destroy the connection, but ask it.
+    std::function<void()> on_change;
 };
 
 class client_connection;
@@ -128,6 +134,9 @@ public:
 
     /// Requests that may be sent now without waiting for others: for pools.
     [[nodiscard]] std::size_t streams_free() const noexcept;
+
+    /// True once the server's SETTINGS have come; until then `streams_free` is a guess.
+    [[nodiscard]] bool settled() const noexcept;
 
     /// Why the connection was given up by our side, if it was.
     [[nodiscard]] breach why() const noexcept;
