@@ -55,13 +55,13 @@ bool has_cipher_of_1_3(SSL_CTX& in) noexcept {
 }
 
 // RFC 7301, 3.1.
-error put_on_wire(const std::vector<std::string>& protocols, std::string& wire) {
+error check_protocols(const std::vector<std::string>& protocols) {
+    std::size_t on_wire = 0;
     for (const std::string& each : protocols) {
         if (each.empty() || each.size() > protocol_bytes_max) return refuse(errc::invalid_argument);
-        wire += static_cast<char>(each.size());
-        wire += each;
+        on_wire += 1 + each.size();
     }
-    return wire.size() > all_protocols_bytes_max ? refuse(errc::invalid_argument) : error{};
+    return on_wire > all_protocols_bytes_max ? refuse(errc::invalid_argument) : error{};
 }
 
 error check_common(const common_options& options) {
@@ -133,7 +133,7 @@ const common_options& context_state::options() const noexcept {
 
 error context_state::check() {
     if (const error failed = check_common(options())) return failed;
-    if (const error failed = put_on_wire(options().protocols, protocols_)) return failed;
+    if (const error failed = check_protocols(options().protocols)) return failed;
     return serves() ? check_server(*server_) : check_client(*client_);
 }
 

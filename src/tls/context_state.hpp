@@ -43,9 +43,6 @@ public:
     /// How the peer of a connection is verified: SSL_set_verify(3).
     [[nodiscard]] int verify_mode() const noexcept;
 
-    /// The protocols as they stand on the wire: RFC 7301, 3.1.
-    [[nodiscard]] const std::string& protocols_on_wire() const noexcept { return protocols_; }
-
     [[nodiscard]] session_cache& sessions() noexcept { return sessions_; }
     [[nodiscard]] ticket_keys& tickets() noexcept { return tickets_; }
 
@@ -59,7 +56,6 @@ private:
     // One of them, without identities: OpenSSL has those.
     std::optional<client_options> client_;
     std::optional<server_options> server_;
-    std::string protocols_;
     session_cache sessions_;
     mutable ticket_keys tickets_;
     owned_settings current_;

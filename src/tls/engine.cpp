@@ -56,7 +56,8 @@ engine& engine::operator=(engine&&) noexcept = default;
 engine::~engine() = default;
 engine::engine(std::unique_ptr<state> it) noexcept : state_{std::move(it)} {}
 
-io_result<engine> engine::client(const context& settings, std::string_view host) {
+io_result<engine> engine::client(const context& settings, std::string_view host,
+                                 std::string_view left_out) {
     if (!settings) return error{errc::closed, activity::handshake};
     if (settings.state()->serves()) return error{errc::invalid_argument, activity::handshake};
     io_result<std::string> asked = host_from(host);
@@ -65,7 +66,7 @@ io_result<engine> engine::client(const context& settings, std::string_view host)
     if (checked && asked.value().empty()) return error{errc::tls_name_missing, activity::handshake};
 
     auto made = std::make_unique<state>(settings.state(), asked.take());
-    const bool aimed = made->aim();
+    const bool aimed = made->aim(left_out);
     ERR_clear_error();
     if (!aimed) return error{errc::malformed, activity::handshake};
     return engine{std::move(made)};
@@ -98,9 +99,16 @@ io_result<> engine::handshake() {
     }
     it.established = true;
     it.keep_resumed();
+    if (it.settings->serves()) return {};
     const bool alone = it.settings->options().protocol_required && protocol().empty();
-    if (!alone || it.settings->serves()) return {};
-    it.failed = {errc::tls_no_common_protocol, "the server chose no application protocol", {}};
+    // RFC 7301, 3.2: the server chooses among what it is offered.
+    const bool strange = !protocol().empty() && !it.has_offered(protocol());
+    if (!alone && !strange) return {};
+    if (alone) {
+        it.failed = {errc::tls_no_common_protocol, "the server chose no application protocol", {}};
+    } else {
+        it.failed = {errc::tls_malformed, "the server chose a protocol that was not offered", {}};
+    }
     it.established = false;
     SSL_shutdown(it.ssl.get());
     return fail(it.failed.code);

@@ -116,10 +116,22 @@ void engine::state::install(SSL_CTX& to, bool serves, bool logs_keys) noexcept {
     }
 }
 
-bool engine::state::aim() noexcept {
+bool engine::state::has_offered(std::string_view protocol) const noexcept {
+    return protocol != left_out && std::ranges::find(settings->options().protocols, protocol) !=
+                                       settings->options().protocols.end();
+}
+
+bool engine::state::aim(std::string_view without) noexcept {
     SSL* const to = ssl.get();
     const client_options& options = settings->client();
-    const std::string& protocols = settings->protocols_on_wire();
+    left_out = without;
+    // RFC 7301, 3.1.
+    std::string protocols;
+    for (const std::string& each : options.protocols) {
+        if (each == left_out) continue;
+        protocols += static_cast<char>(each.size());
+        protocols += each;
+    }
     const auto* const wire = reinterpret_cast<const unsigned char*>(protocols.data());
     if (!protocols.empty()) {
         const int refused_it =

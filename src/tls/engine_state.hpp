@@ -58,7 +58,10 @@ public:
     static void install(SSL_CTX& to, bool serves, bool logs_keys) noexcept;
 
     /// How a client asks for its host and verifies it. False if OpenSSL takes it for no host.
-    [[nodiscard]] bool aim() noexcept;
+    [[nodiscard]] bool aim(std::string_view left_out) noexcept;
+
+    /// Whether a client has offered `protocol`.
+    [[nodiscard]] bool has_offered(std::string_view protocol) const noexcept;
 
     /// What a call of OpenSSL that has not succeeded means; keeps it if it is final.
     [[nodiscard]] errc outcome_of(int returned);
@@ -80,6 +83,7 @@ public:
     std::shared_ptr<context_state> chosen;  // By name: whose certificates are shown.
     const std::string host;                 // That a client has asked for.
     std::string asked_for;                  // That a client asked this server for.
+    std::string left_out;                   // Of the protocols, by a client.
 
     byte_queue in{engine::input_size};
     byte_queue out{records_at_once * (record_max + record_overhead_max) + alerts_room};

@@ -390,7 +390,8 @@ const engine& stream::connection() const noexcept {
 
 task<io_result<stream>> connect(any_stream below, const context& settings, std::string_view host,
                                 stream_options options) {
-    return opened(std::move(below), engine::client(settings, host), std::move(options));
+    io_result<engine> made = engine::client(settings, host, options.protocol_left_out);
+    return opened(std::move(below), std::move(made), std::move(options));
 }
 
 task<io_result<stream>> accept(any_stream below, const context& settings, stream_options options) {

@@ -49,10 +49,12 @@ public:
     ///
     /// @param  host  Whom to ask for and to verify: a name without a port, or an address. A name is sent in
     ///               the clear (SNI), an address is not.
+    /// @param  left_out  A protocol of the context's that is not offered by ALPN; empty if all are.
     ///
     /// Errors:  `errc::tls_name_missing` if `host` is empty, and the context checks it; `errc::malformed` if
     ///          it is no host's name. `errc::closed` of no context; `errc::invalid_argument` of a server's.
-    [[nodiscard]] static io_result<engine> client(const context& settings, std::string_view host);
+    [[nodiscard]] static io_result<engine> client(const context& settings, std::string_view host,
+                                                  std::string_view left_out = {});
 
     /// A server's end. Errors: `errc::closed` of no context; `errc::invalid_argument` of a client's.
     [[nodiscard]] static io_result<engine> server(const context& settings);

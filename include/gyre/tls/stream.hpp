@@ -41,6 +41,10 @@ struct stream_options {
     std::size_t discarded_bytes_max = std::size_t{1}
                                       << 20;  ///< That a peer may still send meanwhile.
 
+    /// Of a client: a protocol of its context's that this connection does not offer by ALPN, as "h2" for one
+    /// that is going to be a WebSocket.
+    std::string protocol_left_out;
+
     /// Where the steps of a handshake are computed: on the loop if empty. A signature with RSA takes about a
     /// millisecond, in which the loop does nothing else. Callbacks of the context run there, too.
     tls::offload handshake_steps;
