@@ -5,6 +5,7 @@
 #include <gyre/coro/this_task.hpp>
 #include <gyre/http/percent.hpp>
 #include <gyre/http/serializer.hpp>
+#include <gyre/io/backoff.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <web/connection_pool.hpp>
 #include <web/decoded_body.hpp>
@@ -71,17 +72,12 @@ bool becomes_get(http::status code, http::method asked) noexcept {
            (code == http::status::moved_permanently || code == http::status::found);
 }
 
-// A reset or an end where an answer was due: what a server that has closed an idle connection looks like.
-bool is_stale(error failed) noexcept {
-    return failed == errc::connection_reset || failed == errc::broken_pipe || failed == errc::eof ||
-           failed == errc::tls_truncated;
-}
-
 http::request request_for(const client_request& what, const client_options& options,
                           bool forwarded) {
     http::request made;
     if (what.method == http::method::other) made.set_method(what.other_method);
     else made.set_method(what.method);
+    made.set_scheme(what.where.scheme());
     made.set_target(what.where.target());
     if (forwarded) made.set_target(what.where.to_string());  // RFC 9112, 3.2.2.
     made.fields = what.fields;
@@ -104,11 +100,12 @@ http::request request_for(const client_request& what, const client_options& opti
 }
 
 // What can be known before there is a connection; only what is rare is looked at.
-bool is_sendable(const client_request& what, const client_options& options, bool forwarded) {
+bool is_sendable(const client_request& what, const client_options& options, bool forwarded,
+                 std::optional<std::uint64_t> body_size) {
     const http::fields& said = what.fields;
     const bool usual = what.method != http::method::other && !said.contains("host") &&
                        !said.contains("content-length") && !said.contains("transfer-encoding");
-    return usual || http::is_sendable(request_for(what, options, forwarded), what.body.size());
+    return usual || http::is_sendable(request_for(what, options, forwarded), body_size);
 }
 
 // What a response says that it leads to; nothing if it does not say, or says nothing.
@@ -152,7 +149,6 @@ void redirect(client_request& what, http::status code, url to) {
     if (becomes_get(code, what.method)) {
         what.method = http::method::get;
         what.other_method.clear();
-        what.body = {};
         for (const char* const each :
              {"content-type", "content-encoding", "content-language", "content-location",
               "content-length", "transfer-encoding", "digest", "expect"}) {
@@ -168,23 +164,76 @@ void redirect(client_request& what, http::status code, url to) {
     what.where = std::move(to);
 }
 
-// Sends `what` on a connection that is idle or new, and once more for each that turns out to be stale.
+// The body of a request that may be sent more than once: an attempt that is given up lets go of it later.
+struct sent_body {
+    explicit sent_body(http::response_body of) noexcept : content{std::move(of)} {}
+
+    http::response_body content;
+    bool produced = false;  // Its producer was asked.
+};
+
+// Lends the producer of a body to one attempt, which may never ask it.
+class lent_producer final : public http::body_producer {
+public:
+    explicit lent_producer(std::shared_ptr<sent_body> of) noexcept : of_{std::move(of)} {}
+
+    [[nodiscard]] std::optional<std::uint64_t> size() const noexcept override {
+        return of_->content.size();
+    }
+    [[nodiscard]] task<io_result<>> write(http::body_writer to) override {
+        of_->produced = true;
+        return of_->content.producer()->write(to);
+    }
+
+private:
+    std::shared_ptr<sent_body> of_;
+};
+
+// Null for an empty one.
+std::shared_ptr<sent_body> kept_body(http::response_body of) {
+    if (of.producer() == nullptr && of.bytes().empty()) return nullptr;
+    return std::make_shared<sent_body>(std::move(of));
+}
+
+http::response_body once_more(const std::shared_ptr<sent_body>& it) {
+    if (it == nullptr) return {};
+    if (it->content.producer() != nullptr) return {std::make_unique<lent_producer>(it)};
+    return http::static_text{gyre::text_of(it->content.bytes())};
+}
+
+// Whether a request with this body may be sent once more after `last`.
+bool may_repeat(connection_pool::fate last, http::method method, const sent_body* body) {
+    using fate = connection_pool::fate;
+    if (body != nullptr && body->produced) return false;
+    if (last == fate::unprocessed) return true;
+    const bool has_producer = body != nullptr && body->content.producer() != nullptr;
+    return last == fate::lost && http::is_idempotent(method) && !has_producer;
+}
+
+// Sends `what` on a connection that is idle, new or shared, and once more on another one for each that turns
+// out to be stale or has not processed it.
 task<io_result<http::received_response>> send_on(connection_pool& pool, client_counters& counters,
                                                  const client_options& options,
-                                                 connection_pool::lease& on, client_request& what) {
+                                                 connection_pool::lease& on,
+                                                 const client_request& what,
+                                                 std::shared_ptr<sent_body> body) {
+    // A server that refuses everything is asked so often: at once, then ever later.
+    constexpr std::size_t repeats_max = 5;
     const http::request made = request_for(what, options, on.forwarded);
-    const bool repeatable = http::is_idempotent(what.method) && what.body.producer() == nullptr;
-    for (;;) {
+    backoff delays;
+    for (std::size_t repeats = 0;;) {
         if (on.reused) ++counters.reused;
-        // The bytes stay here, and may be wanted again.
-        http::response_body body;
-        if (what.body.producer() != nullptr) body = http::response_body{what.body.take_producer()};
-        else body = http::static_text{gyre::text_of(what.body.bytes())};
-        io_result<http::received_response> got = co_await on.connection.send(made, std::move(body));
+        io_result<http::received_response> got = co_await on.send(made, once_more(body), body);
         if (got.ok()) co_return got;
-        const bool lost = on.reused && !on.connection.answered() && is_stale(got.error());
-        if (!lost || !repeatable) co_return got;
+        // Of connections that a request has to itself, those that are idle are the bound.
+        if (on.shares()) ++repeats;
+        const bool anew = may_repeat(on.last(), what.method, body.get());
+        if (!anew || repeats > repeats_max) co_return got;
         ++counters.repeated;
+        if (repeats > 1) {
+            const io_result<> waited = co_await delays.pause();
+            if (!waited.ok()) co_return waited.error();
+        }
         const io_result<> renewed = co_await pool.renew(on, what.where);
         if (!renewed.ok()) co_return renewed.error();
     }
@@ -213,6 +262,7 @@ task<io_result<>> drop_in_time(http::body_reader body) {
 client::client(client_options options) : state_{std::make_shared<state>(std::move(options))} {
     expects(state_->options.connections_max > 0 && state_->options.connections_per_origin_max > 0,
             "a client may have a connection");
+    expects(state_->options.streams_max > 0, "a connection may have a stream");
 }
 client::~client() { state_->pool.close(); }
 
@@ -248,17 +298,19 @@ task<io_result<client_response>> client::perform(std::shared_ptr<state> self, cl
     if (tunnels || (scheme != "http" && scheme != "https")) co_return errc::invalid_argument;
     loop& home = co_await this_task::loop();
     const time_point until = deadline_after(home.read_clock(), options.total_time_max);
+    std::shared_ptr<sent_body> body = kept_body(std::move(what.body));
     for (std::size_t redirects = 0;; ++redirects) {
-        if (!is_sendable(what, options, self->pool.forwards(what.where))) {
-            co_return errc::invalid_argument;
-        }
-        const bool has_producer = what.body.producer() != nullptr;
+        std::optional<std::uint64_t> size = 0;
+        if (body != nullptr) size = body->content.size();
+        const bool forwarded = self->pool.ways().forwards(what.where);
+        if (!is_sendable(what, options, forwarded, size)) co_return errc::invalid_argument;
+        const bool has_producer = body != nullptr && body->content.producer() != nullptr;
         io_result<connection_pool::lease> leased =
             co_await with_deadline(until, self->pool.take(what.where));
         if (!leased.ok()) co_return leased.error();
         connection_pool::lease on = leased.take();
-        io_result<http::received_response> got =
-            co_await with_deadline(until, send_on(self->pool, self->counters, options, on, what));
+        io_result<http::received_response> got = co_await with_deadline(
+            until, send_on(self->pool, self->counters, options, on, what, body));
         if (!got.ok()) co_return got.error();
         http::received_response head = got.take();
 
@@ -274,6 +326,7 @@ task<io_result<client_response>> client::perform(std::shared_ptr<state> self, cl
             if (!to.ok()) co_return to.error();
             static_cast<void>(co_await with_deadline(until, drop_in_time(head.body)));
             ++self->counters.redirected;
+            if (becomes_get(head.status, what.method)) body.reset();
             redirect(what, head.status, to.take());
             continue;
         }
@@ -295,9 +348,10 @@ task<io_result<any_stream>> client::connect(url where) {
 }
 
 task<io_result<any_stream>> client::connect_by(std::shared_ptr<state> self, url where) {
-    io_result<any_stream> made =
-        co_await self->pool.connect(where, connection_pool::purpose::other_protocol);
-    co_return made;
+    io_result<connector::connected> made =
+        co_await self->pool.ways().connect(where, connector::purpose::other_protocol);
+    connector::connected got = made.take();
+    co_return io_result<any_stream>{made.error(), std::move(got.stream)};
 }
 
 void client::close_idle() noexcept { state_->pool.close_idle(); }

@@ -15,4 +15,11 @@ task<io_result<>> serve_multiplexed(any_stream, const http::handler&,
     co_return errc::protocol_not_supported;
 }
 
+std::string_view unspoken_protocol() noexcept { return "h2"; }
+
+std::unique_ptr<multiplexed_connection> make_multiplexed(any_stream, const http::client_options&,
+                                                         std::size_t, std::function<void()>) {
+    return nullptr;
+}
+
 }  // namespace gyre::web

@@ -19,7 +19,8 @@ struct trust {
         certificate_wish wish{"localhost"};
         wish.hosts = {"DNS:localhost", "IP:127.0.0.1", "DNS:server"};
         tls::server_options serving;
-        serving.identities = {root.issue(wish)};
+        identity = root.issue(wish);
+        serving.identities = {identity};
         serving.protocols = web::protocols_spoken();
         server = tls::context::server(std::move(serving)).take();
         client = client_of(root.certificate());
@@ -38,6 +39,7 @@ struct trust {
     }
 
     test_authority root{"Test Root"};
+    tls::identity identity;  ///< The server's.
     tls::context server;
     tls::context client;
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A client of HTTP by URL: connections that are kept and used again, redirects, proxies, decompression.
+// A client of HTTP by URL: connections that are kept and shared, redirects, proxies, decompression.
 //
-// What `http::client_connection` does on one connection, this does for a program that has URLs. Everything a
-// server can make grow or delay has a bound, credentials stay with the origin that they were meant for, and
-// servers of https are verified unless the program says otherwise.
+// What `http::client_connection` and that of HTTP/2 do on one connection, this does for a program that has
+// URLs. Everything a server can make grow or delay has a bound, credentials stay with the origin that they
+// were meant for, and servers of https are verified unless the program says otherwise.
 #pragma once
 
 #include <gyre/base/result.hpp>
@@ -47,10 +47,18 @@ struct proxy {
 struct client_options {
     client_options() = default;  // No aggregate: see docs/guide/compilers.md.
 
-    /// Requests under way at a time, in all and to one origin; further ones wait for their turn. There are
-    /// never more connections than that either.
+    /// Connections at a time, in all and to one origin. Over HTTP/1 each has one request under way, over
+    /// HTTP/2 as many as its server allows, at most `streams_max`; further ones wait for their turn.
     std::size_t connections_max = 256;
     std::size_t connections_per_origin_max = 8;
+    std::size_t streams_max = 100;  ///< Requests at a time on one connection of HTTP/2.
+
+    /// Speak HTTP/2 to servers of https that agree on it (ALPN), as far as `settings` offers "h2" and the
+    /// build has it.
+    bool http2 = true;
+    /// Which URLs of http are asked in HTTP/2 without being asked whether they know it. Nothing: none. The
+    /// answer for an origin stays the same while the client lives. Must not throw.
+    std::function<bool(const url&)> prior_knowledge;
 
     std::size_t idle_max = 64;                          ///< Connections kept for later, in all.
     duration idle_time_max = std::chrono::seconds{30};  ///< For which one is kept.
@@ -59,7 +67,8 @@ struct client_options {
     duration connect_time_max = std::chrono::seconds{20};
     /// For all of a request, from its beginning to the last byte of the body, redirects included.
     duration total_time_max = duration::max();
-    /// Limits of one exchange; among them those for the first byte and for silence.
+    /// Limits of one exchange; among them those for the first byte and for silence. Its
+    /// `bytes_per_second_min` holds over HTTP/1.
     http::client_options exchange;
     connect_to_options connecting;  ///< Names, addresses and sockets.
 
@@ -71,7 +80,8 @@ struct client_options {
     bool decompress = true;
     std::uint64_t decoded_bytes_max = std::uint64_t{1} << 30;  ///< Of one body: a bomb ends here.
 
-    /// For https. Without one, servers are verified by what the system trusts, up to their host names.
+    /// For https. Without one, servers are verified by what the system trusts, up to their host names, and
+    /// offered "h2" and "http/1.1".
     tls::context settings;
     tls::stream_options tls;
 
@@ -113,13 +123,14 @@ struct client_request {
 /// How many connections a client has made and used again, and how many requests it has sent once more.
 struct client_counters {
     std::uint64_t connections = 0;  ///< Made.
-    std::uint64_t reused = 0;       ///< Requests on one that had served another.
-    std::uint64_t repeated = 0;     ///< Requests that a stale connection had lost.
-    std::uint64_t redirected = 0;   ///< Redirects followed.
+    std::uint64_t reused = 0;       ///< Requests on one that another has used.
+    std::uint64_t repeated =
+        0;  ///< Requests that were lost by a stale connection, or not processed.
+    std::uint64_t redirected = 0;  ///< Redirects followed.
 };
 
-/// A response: its head, and the body as a stream. While it lives it has the connection to itself. Moves;
-/// belongs to the client's loop.
+/// A response: its head, and the body as a stream. While it lives it has the connection to itself, over
+/// HTTP/2 a stream on it. Moves; belongs to the client's loop.
 class client_response {
 public:
     client_response() noexcept;
@@ -149,9 +160,11 @@ private:
 };
 
 /// Sends requests. Belongs to one loop, and is destroyed before it; responses and requests may outlive it.
+/// A connection of HTTP/2 is a coroutine of that loop until it ends: with the client, by `close_idle`, or
+/// after `idle_time_max`.
 class client {
 public:
-    /// @pre  `connections_max` and `connections_per_origin_max` are not 0.
+    /// @pre  `connections_max`, `connections_per_origin_max` and `streams_max` are not 0.
     explicit client(client_options options = {});
     client(const client&) = delete;
     client& operator=(const client&) = delete;
@@ -161,6 +174,8 @@ public:
     ///
     /// An idle connection that the server has closed, or on which it has said something unasked, is not used.
     /// A request that is idempotent is sent again, elsewhere, if one turns out to be closed all the same.
+    /// Over HTTP/2 what the server has certainly not processed (GOAWAY, REFUSED_STREAM) is sent again
+    /// whatever its method, five times at most, unless a producer was asked for its body.
     /// Redirects to http and https are followed as RFC 9110, 15.4 says: 303 becomes GET, so does POST after
     /// 301 and 302; to another origin neither `authorization` nor `cookie` go along. Blanks and bytes beyond
     /// ASCII in a Location are encoded, as browsers do; an empty one leads nowhere.
@@ -172,8 +187,10 @@ public:
     ///                `errc::limit_exceeded` after too many; `errc::permission_denied` for one from https to
     ///                http, or for a proxy that wants other credentials; `errc::connection_refused` for one
     ///                that makes no tunnel; `errc::timed_out`; those of `connect_to`, `tls::connect`,
-    ///                `http::client_connection::send` and `url::resolved`.
-    /// Cancellation:  `errc::canceled`; the connection is closed.
+    ///                `http::client_connection::send` and `url::resolved`; over HTTP/2 those of
+    ///                `http2::client_connection::send`, as `errc::connection_refused` for a stream that is
+    ///                refused each time.
+    /// Cancellation:  `errc::canceled`; the connection is closed, of HTTP/2 the stream alone.
     /// Threads:       resumes on the caller's executor, of the client's loop.
     /// Cost:          a few frames and allocations; a connection if none is idle.
     [[nodiscard]] task<io_result<client_response>> send(client_request what);
