@@ -17,6 +17,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <mutex>
 #include <utility>
 
 namespace gyre {
@@ -272,6 +273,9 @@ void io_context::detach(descriptor_slot& it) noexcept {
     expects(may_touch(it),
             "a socket is closed on its own loop's thread; on(loop, task) sends a task there");
     if (!it.pending.empty()) end_pending(it);
+    // Outside of `run` other threads may be closing idle sockets of this loop.
+    std::unique_lock hold{detaching_, std::defer_lock};
+    if (running_here != this) hold.lock();
     backend_->forget(it);
     it.unlink();
     it.home = nullptr;

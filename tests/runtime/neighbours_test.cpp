@@ -14,6 +14,9 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <latch>
+#include <thread>
+#include <vector>
 
 using namespace gyre;
 using namespace gyre::testing;
@@ -62,6 +65,15 @@ struct counting_hook : wake_hook {
         : wake_hook{[](wake_hook& self) noexcept { ++static_cast<counting_hook&>(self).calls; }} {}
     std::atomic<int> calls = 0;
 };
+
+/// Makes the loop know both ends.
+task<> exchange_a_byte(socket_pair& over) {
+    std::array<std::byte, 1> space{};
+    const auto sent = co_await over.client.write_some(const_buffer{space});
+    const auto got = co_await over.server.read_some(mutable_buffer{space});
+    CHECK(sent.ok());
+    CHECK(got.ok());
+}
 
 }  // namespace
 
@@ -166,5 +178,37 @@ TEST_CASE("a frame destroyed inside another loop takes its read back, and the so
         on.resting.run_for(patience);
         CHECK(on.resumptions == 1);
         CHECK(on.size == 5);
+    });
+}
+
+// Without a lock of the loop's the thread sanitizer sees a race on its list of descriptors, and so does chance.
+TEST_CASE("several threads close idle sockets of one resting loop at a time") {
+    constexpr std::size_t threads = 3;  // One of them has run the loop.
+    constexpr std::size_t sockets = 100;
+    with_every_backend([](const io_context_options& options) {
+        io_context resting{options};
+        std::vector<socket_pair> pairs;
+        for (std::size_t each = 0; each < threads * sockets; ++each) {
+            pairs.push_back(local_pair(resting));
+        }
+        for (socket_pair& each : pairs) launch(resting, exchange_a_byte(each), or_terminate{});
+        resting.run();
+        std::latch all_there{threads};
+        std::atomic<std::size_t> closed = 0;
+        const auto close_some = [&](std::size_t first) {
+            all_there.arrive_and_wait();
+            for (std::size_t each = first; each < pairs.size(); each += threads) {
+                if (pairs[each].client.close().ok()) ++closed;
+                if (pairs[each].server.close().ok()) ++closed;
+            }
+        };
+
+        {
+            const std::jthread second{close_some, 1};
+            const std::jthread third{close_some, 2};
+            close_some(0);
+        }
+
+        CHECK(closed == 2 * pairs.size());
     });
 }

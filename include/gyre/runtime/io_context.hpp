@@ -9,6 +9,7 @@
 #pragma once
 
 #include <gyre/base/single_writer_counter.hpp>
+#include <gyre/base/spin_lock.hpp>
 #include <gyre/base/time.hpp>
 #include <gyre/coro/environment.hpp>
 #include <gyre/coro/frame_allocator.hpp>
@@ -442,7 +443,8 @@ private:
     std::vector<std::unique_ptr<loop_backend>> withdrawn_;  // Kept: threads may be waking them.
     descriptor_slot working_directory_;                     // Stands for AT_FDCWD; is never closed.
     list<descriptor_slot> descriptors_;  // Those this loop has used and that are still open.
-    std::atomic<error> status_;          // Written by this loop, read by any thread.
+    spin_lock detaching_;        // While it rests: of the list, and what is remembered of each.
+    std::atomic<error> status_;  // Written by this loop, read by any thread.
     static_assert(std::atomic<error>::is_always_lock_free, "read for each operation");
     backend_info info_;
     io_context_options options_;
