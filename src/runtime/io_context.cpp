@@ -186,6 +186,7 @@ void io_context::leave_to_parent() noexcept {
 // the failed check prints where it stands.
 void io_context::end_roots() noexcept {
     const run_guard inside{*this};
+    ends_ = true;
     for (;;) {
         restart();  // A handler may stop the loop as its root ends.
         take_inbox();
@@ -214,7 +215,14 @@ bool io_context::stop_roots() noexcept {
 // Whether something may still happen without a post.
 bool io_context::can_move() const noexcept {
     return backend_->in_flight() > 0 || timers_->size() > 0 || !postponed_.empty() ||
-           calls_in_flight_.load(std::memory_order_acquire) > 0 || !wake_->nothing_posted();
+           calls_in_flight_.load(std::memory_order_seq_cst) > 0 || !wake_->nothing_posted();
+}
+
+// Asked once it says that it sleeps: of those that would bring something, the last one wakes it, even if
+// it brings nothing.
+bool io_context::may_wait() noexcept {
+    if (ends_) return wake_->expects_posts() || can_move();
+    return member_ != nullptr || has_work();
 }
 
 // With nothing ready: whether only a post can give it something to do. When its pool
@@ -357,9 +365,9 @@ void io_context::turn(time_point limit) noexcept {
     }
     if (deadline != loop_backend::no_wait) {
         wake_->fall_asleep();
-        // The release of the last guard wakes a loop that is seen asleep; so look again.
+        // What ends the need for a sleep wakes a loop that is seen asleep; so look again.
         if (!wake_->nothing_posted() || stopped() || !ready_.empty() ||
-            (member_ != nullptr ? !member_->prepare_to_sleep() : !has_work())) {
+            (member_ != nullptr && !member_->prepare_to_sleep()) || !may_wait()) {
             deadline = loop_backend::no_wait;
         } else if (member_ != nullptr) {
             deadline = std::min(deadline, member_->pace.alarm(now_));

@@ -239,8 +239,8 @@ void io_context::complete(operation& op, std::int32_t result) noexcept {
 void io_context::complete_on_worker(operation& op, std::int32_t result) noexcept {
     op.result = result;
     if (mark_done(op)) post(op);
-    // Only now: the destructor waits for the posted item, the message or this count.
-    calls_in_flight_.fetch_sub(1, std::memory_order_release);
+    // Only now: the destructor waits for the posted item, the message or this count, and for this thread.
+    if (calls_in_flight_.fetch_sub(1, std::memory_order_seq_cst) == 1) wake_->wake_if_asleep();
 }
 
 void io_context::reap(operation& op) noexcept {

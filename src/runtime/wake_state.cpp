@@ -44,6 +44,17 @@ void wake_state::release_guard() noexcept {
     visitors_.fetch_sub(1, std::memory_order_release);
 }
 
+// After the last one a loop that ends, or whose pool does, has nothing left to wait for.
+void wake_state::posted_as_expected(expected_post it) noexcept {
+    if (it.life != life_) return;
+    visitors_.fetch_add(1, std::memory_order_relaxed);
+    const bool last_outside =
+        it.outside && expected_from_outside_.fetch_sub(1, std::memory_order_seq_cst) == 1;
+    const bool last = expected_.fetch_sub(1, std::memory_order_seq_cst) == 1;
+    if (last || last_outside) wake_if_asleep();
+    visitors_.fetch_sub(1, std::memory_order_release);
+}
+
 void wake_state::wake() noexcept {
     if (!asleep_.exchange(false, std::memory_order_seq_cst)) return;
     wakeups_.fetch_add(1, std::memory_order_relaxed);

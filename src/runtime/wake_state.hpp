@@ -48,7 +48,7 @@ public:
     /// Makes `run` return. The loop may be destroyed by the thread that sees that.
     void stop() noexcept;
     void restart() noexcept { stopped_.store(false, std::memory_order_release); }
-    [[nodiscard]] bool stopped() const noexcept { return stopped_.load(std::memory_order_acquire); }
+    [[nodiscard]] bool stopped() const noexcept { return stopped_.load(std::memory_order_seq_cst); }
 
     void add_guard() noexcept { guards_.fetch_add(1, std::memory_order_relaxed); }
     void release_guard() noexcept;
@@ -62,16 +62,12 @@ public:
         expected_.fetch_add(1, std::memory_order_relaxed);
         return {life_, outside};
     }
-    void posted_as_expected(expected_post it) noexcept {
-        if (it.life != life_) return;
-        if (it.outside) expected_from_outside_.fetch_sub(1, std::memory_order_release);
-        expected_.fetch_sub(1, std::memory_order_release);
-    }
+    void posted_as_expected(expected_post it) noexcept;
     [[nodiscard]] bool expects_posts() const noexcept {
-        return expected_.load(std::memory_order_acquire) > 0;
+        return expected_.load(std::memory_order_seq_cst) > 0;
     }
     [[nodiscard]] bool expects_posts_from_outside() const noexcept {
-        return expected_from_outside_.load(std::memory_order_acquire) > 0;
+        return expected_from_outside_.load(std::memory_order_seq_cst) > 0;
     }
 
     [[nodiscard]] bool nothing_posted() const noexcept { return inbox_.empty() && no_cancels(); }
@@ -138,7 +134,7 @@ private:
     std::atomic<loop_backend*> backend_ = nullptr;
     std::atomic<wake_hook*> hook_ = nullptr;
     std::atomic<int> hook_callers_ = 0;  // Threads that may be inside of it.
-    std::atomic<int> visitors_ = 0;      // Threads inside `stop`.
+    std::atomic<int> visitors_ = 0;      // Threads that may be waking it without a post.
     std::atomic<bool> asleep_ = true;    // True while no thread looks into the inbox.
     std::atomic<bool> entered_ = false;  // A thread is inside `run` or `poll`.
     std::atomic<bool> stopped_ = false;

@@ -11,8 +11,15 @@
 #include <gyre/sync/sleep.hpp>
 #include <support/harness.hpp>
 
+#include <base/ending.hpp>
+
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
+#include <coroutine>
+#include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <memory>
@@ -124,6 +131,50 @@ void with_ending_pools(const Round& round) {
     });
 }
 
+/// What no stop ends, so that a root waits for ever; but once asked to end it tells how often its loop will
+/// have visited the kernel when it sleeps there.
+class endless_wait : public stop_target {
+public:
+    explicit endless_wait(std::atomic<std::uint64_t>& asleep_at) noexcept : asleep_at_{asleep_at} {}
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<>, const environment* given) noexcept {
+        io_ = &context_of(*given);
+        given->chain->enter(*this);
+    }
+    void await_resume() const noexcept {}
+    void request(stop_level level) noexcept override {
+        if (level >= stop_level::stop) asleep_at_ = io_->counters().visits + 1;
+    }
+    [[nodiscard]] const char* waiting_for() const noexcept override { return "nothing"; }
+
+private:
+    std::atomic<std::uint64_t>& asleep_at_;
+    io_context* io_ = nullptr;
+};
+
+task<> wait_endlessly(std::atomic<std::uint64_t>& asleep_at) { co_await endless_wait{asleep_at}; }
+
+/// In a child: what is expected of another thread does not come, and the loop learns it while it sleeps.
+template <class Maker>
+void check_finds_out(const Maker& destroy_after) {
+    const ending how = ending_of([&] {
+        ::alarm(60);  // In place of hanging.
+        std::atomic<std::uint64_t> asleep_at = UINT64_MAX;
+        std::jthread other;
+        destroy_after(asleep_at, [&](io_context& io) {
+            const expected_post expected = io.expect_post(true);
+            other = std::jthread{[&io, &asleep_at, expected] {
+                while (io.counters().visits < asleep_at) std::this_thread::yield();
+                io.posted_as_expected(expected);
+            }};
+        });
+    });
+
+    CHECK(how.signal == SIGABRT);
+    CHECK(how.said_that("coroutines remain that nothing will ever resume"));
+}
+
 }  // namespace
 
 TEST_CASE("a stop may be requested while a timer ends the loop's last root") {
@@ -209,5 +260,29 @@ TEST_CASE("a thread may ask a pool to stop that ends with that") {
         });
         pool.wait();
         CHECK(handle.ended());
+    });
+}
+
+TEST_CASE("a loop that ends finds out that no post comes any more, and says what is left") {
+    with_every_backend([](const io_context_options& options) {
+        check_finds_out([&](std::atomic<std::uint64_t>& asleep_at, const auto& expect_something) {
+            io_context io{options};
+            launch(io, wait_endlessly(asleep_at), or_terminate{});
+            io.run_for(1ms);  // Takes in that it was woken for this.
+            expect_something(io);
+        });
+    });
+}
+
+TEST_CASE("a pool that ends finds out that no post comes any more, and says so") {
+    with_every_backend([](const io_context_options& options) {
+        check_finds_out([&](std::atomic<std::uint64_t>& asleep_at, const auto& expect_something) {
+            io_pool_options of_one;
+            of_one.threads = 1;
+            of_one.loop = options;
+            io_pool pool{of_one};
+            launch(pool, wait_endlessly(asleep_at), or_terminate{});
+            expect_something(pool[0]);
+        });
     });
 }

@@ -419,6 +419,7 @@ private:
     void end_roots() noexcept;
     bool stop_roots() noexcept;
     [[nodiscard]] bool can_move() const noexcept;
+    [[nodiscard]] bool may_wait() noexcept;
     [[nodiscard]] bool rests(bool ending) noexcept;
     void join_pool(pool_member& as) noexcept { member_ = &as; }
     void leave_pool() noexcept { member_ = nullptr; }
@@ -458,6 +459,7 @@ private:
     work_queue aside_;       // What was in `ready_`, while timers fire; they may retract it.
     bool due_next_ = false;  // The next item is one of these.
     bool never_runs_ = false;
+    bool ends_ = false;  // Its roots were stopped for good; it waits only for what may still come.
     bool inherited_ =
         false;  // In a forked child: what its parent's threads were to end may never end.
     std::size_t ran_since_turn_ = 0;  // By calls of `run` and its like that made no turn.
