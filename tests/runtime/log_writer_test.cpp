@@ -6,6 +6,9 @@
 
 #include <base/ending.hpp>
 #include <gyre/base/check.hpp>
+#include <gyre/io/signals.hpp>
+#include <gyre/sync/sleep.hpp>
+#include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <support/harness.hpp>
 #include <support/scratch_directory.hpp>
@@ -264,6 +267,53 @@ TEST_CASE("a log is opened again behind the lines so far, as logrotate wants it"
 
         CHECK(home.get("log.1") == "one\ntwo\nthree\n");
         CHECK(home.get("log") == "four\n");
+    });
+}
+
+namespace {
+
+task<> reopen_at_hangups(signal_set& hangups, log_writer& log) {
+    for (;;) {
+        const auto [failed, signal] = co_await idle(hangups.wait());
+        if (failed) co_return;
+        log.reopen();
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a log is opened again at each hangup while lines come, and none of them is lost") {
+    on_every_backend([](io_context& io) -> task<> {
+        const scratch_directory home;
+        log_writer log = opened_at(home / "log");
+        signal_set hangups = signal_set::open(io, {SIGHUP}).take();
+        constexpr int generations = 5;
+        constexpr int lines = 100;
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(reopen_at_hangups(hangups, log));
+            for (int each = 0; each < generations; ++each) {
+                for (int line = 0; line < lines; ++line) {
+                    CHECK(log.write(std::to_string(each * lines + line)));
+                }
+                std::filesystem::rename(home / "log", home / ("log." + std::to_string(each)));
+                ::kill(::getpid(), SIGHUP);
+                while (!std::filesystem::exists(home / "log")) co_await yield();
+            }
+            group.request_stop();
+        };
+        co_await with_group(body);
+
+        std::string all;
+        for (int each = 0; each < generations; ++each) {
+            all += home.get("log." + std::to_string(each));
+        }
+        std::string expected;
+        for (int line = 0; line < generations * lines; ++line) {
+            expected += std::to_string(line) + '\n';
+        }
+        CHECK(all == expected);
+        CHECK(home.get("log").empty());
+        CHECK(log.counters().failure == error{});
     });
 }
 
