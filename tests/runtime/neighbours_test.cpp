@@ -181,7 +181,7 @@ TEST_CASE("a frame destroyed inside another loop takes its read back, and the so
     });
 }
 
-// Without a lock of the loop's the thread sanitizer sees a race on its list of descriptors, and so does chance.
+// Without a lock of the loop's the thread sanitizer sees a race on its list of descriptors.
 TEST_CASE("several threads close idle sockets of one resting loop at a time") {
     constexpr std::size_t threads = 3;  // One of them has run the loop.
     constexpr std::size_t sockets = 100;
