@@ -11,6 +11,7 @@
 #include <gyre/base/check.hpp>
 #include <gyre/base/wait_briefly.hpp>
 #include <gyre/runtime/io_context.hpp>
+#include <runtime/waker.hpp>
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -79,8 +80,7 @@ void on_signal(int signal) {
         if ((each.wanted.load(std::memory_order_seq_cst) & bit_of(signal)) == 0) continue;
         if (ends_process(each)) ::_exit(128 + signal);
         each.pending.fetch_or(bit_of(signal), std::memory_order_release);
-        const std::uint64_t one = 1;
-        static_cast<void>(!::write(each.event.load(std::memory_order_relaxed), &one, sizeof one));
+        add_to_event(each.event.load(std::memory_order_relaxed));
     }
     handlers.fetch_sub(1, std::memory_order_release);
     errno = error_before;
@@ -250,10 +250,7 @@ int signal_subscription::delivery::take() noexcept {
 
     const int signal = std::countr_zero(pending) + 1;
     it.pending.fetch_and(~bit_of(signal), std::memory_order_acq_rel);
-    if ((pending & ~bit_of(signal)) != 0) {
-        count = 1;
-        static_cast<void>(!::write(number, &count, sizeof count));
-    }
+    if ((pending & ~bit_of(signal)) != 0) add_to_event(number);
     return signal;
 }
 

@@ -10,12 +10,24 @@
 #include <gyre/base/check.hpp>
 
 #include <sys/eventfd.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
 
 namespace gyre {
+
+/// Adds one to an eventfd. Any thread, and handlers of signals. Where a sandbox refuses write(2) it is
+/// writev(2) that does it: without either no thread could wake another one.
+inline void add_to_event(int number) noexcept {
+    std::uint64_t one = 1;
+    const iovec piece{&one, sizeof one};
+    while (::write(number, &one, sizeof one) < 0 && errno != EAGAIN) {
+        if (errno != EINTR && (::writev(number, &piece, 1) >= 0 || errno != EINTR)) return;
+    }
+    // EAGAIN: the counter is full, after 2^64 additions that no read has reset. It is readable then.
+}
 
 class waker {
 public:
@@ -32,13 +44,7 @@ public:
     [[nodiscard]] int failed() const noexcept { return failed_; }
 
     /// Any thread.
-    void wake() const noexcept {
-        const std::uint64_t one = 1;
-        while (::write(number_, &one, sizeof one) < 0 && errno == EINTR) {
-        }
-        // EAGAIN: the counter is full, after 2^64 writes that no read has reset. It is readable
-        // then.
-    }
+    void wake() const noexcept { add_to_event(number_); }
 
     /// Takes back every wake-up so far, for eventfds that are watched by level.
     void clear() const noexcept {

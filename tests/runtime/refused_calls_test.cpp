@@ -38,8 +38,8 @@ struct refusable {
     unsigned number;
 };
 
-// Without these no program runs or says anything, whatever library it uses: write, munmap, futex, brk, exit,
-// exit_group, rt_sigreturn, execve, mmap without a descriptor.
+// Without these no program runs, whatever library it uses: munmap, futex, brk, exit, exit_group, rt_sigreturn,
+// execve, mmap without a descriptor.
 const std::vector<refusable> calls{{"io_uring_setup", SYS_io_uring_setup},
                                    {"io_uring_enter", SYS_io_uring_enter},
                                    {"io_uring_register", SYS_io_uring_register},
@@ -74,6 +74,8 @@ const std::vector<refusable> calls{{"io_uring_setup", SYS_io_uring_setup},
                                    {"preadv2", SYS_preadv2},
                                    {"pwritev2", SYS_pwritev2},
                                    {"readv", SYS_readv},
+                                   {"write", SYS_write},
+                                   {"writev", SYS_writev},
                                    {"read", SYS_read},
                                    {"close", SYS_close},
                                    {"lseek", SYS_lseek},
