@@ -44,6 +44,16 @@ struct unsent_memory {
     }
 };
 
+// Two sides that connect to each other at once meet (RFC 9293 3.5), and a socket that the kernel has given
+// the port that it connects to is both of them. Nothing listens there, so it is refused as elsewhere.
+bool has_met_itself(const stream_socket& it, const endpoint& peer) noexcept {
+    if (peer.kind() == endpoint::family::local) return false;
+    const io_result<endpoint> local = it.local_endpoint();
+    if (!local.ok() || local.value().port() != peer.port()) return false;
+    const io_result<endpoint> remote = it.remote_endpoint();
+    return remote.ok() && local.value() == remote.value();
+}
+
 }  // namespace
 
 std::uint64_t stream_socket::traffic() const noexcept {
@@ -85,7 +95,9 @@ io_result<stream_socket> finish_connect::operator()(const connect_operation& op)
         socket_.close();
         return failed;
     }
-    return stream_socket{std::move(socket_)};
+    stream_socket connected{std::move(socket_)};
+    if (has_met_itself(connected, peer_)) return error{errc::connection_refused, activity::connect};
+    return connected;
 }
 
 std::int32_t finish_prepared_connect::prepare(connect_operation& op, io_context& on) noexcept {
@@ -110,6 +122,13 @@ io_result<stream_socket> finish_prepared_connect::operator()(const connect_opera
     if (const error failed = error_of(op)) {
         static_cast<void>(socket_.close());
         return failed;
+    }
+    // From a port of the caller's choice it is what was asked for.
+    const endpoint& from = options_.local;
+    const bool chosen = from.kind() != endpoint::family::none && from.port() != 0;
+    if (!chosen && has_met_itself(socket_, peer_)) {
+        static_cast<void>(socket_.close());
+        return error{errc::connection_refused, activity::connect};
     }
     return std::move(socket_);
 }

@@ -108,6 +108,8 @@ public:
     ///
     /// Errors:        the kernel's: `errc::connection_refused`, `errc::network_unreachable`, ...;
     ///                `errc::no_buffer_space` if a Unix-domain listener's queue is full.
+    ///                `errc::connection_refused` also where nothing listens and the kernel has let the
+    ///                socket connect to itself, unless `connect_options::local` asks for that port.
     /// Cancellation:  `errc::canceled`; the half-open connection is closed.
     /// Threads:       resumes on the caller's executor.
     /// Cost:          no allocation; socket, option and connect calls.
