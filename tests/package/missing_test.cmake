@@ -49,7 +49,7 @@ function(check_named who sources hidden)
     list(GET ${first}_is 0 name)
     list(GET ${first}_is 1 debian)
     if(result EQUAL 0 OR NOT said MATCHES "${who} needs[^:]* ${name}[^:]*: not found"
-            OR NOT said MATCHES "Debian packages:[^.]* ${debian}" OR said MATCHES "Generat(ing|e step)")
+            OR NOT said MATCHES "Debian packages:[^.]* ${debian}" OR said MATCHES "Generating|Generate step")
         message(SEND_ERROR "${who} without ${hidden}, ${ARGN}: ${said}")
     endif()
 endfunction()
