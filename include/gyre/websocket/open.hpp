@@ -43,7 +43,7 @@ struct open_answer {
 /// @param  options    Borrowed until completion.
 /// @param  answered   Borrowed until completion; may be null.
 ///
-/// Errors:        `errc::protocol_error` if the server did not agree: `answered` tells its status and why;
+/// Errors:        `errc::protocol_error` if the server did not agree: the message names its status;
 ///                `errc::invalid_argument` for a target or fields that cannot be sent; those of
 ///                `http::client_connection::send`. The stream is closed.
 /// Cancellation:  `errc::canceled`; the stream is closed.
