@@ -36,21 +36,7 @@ private:
     // Apart, so that taking a free lock stays small.
     [[gnu::noinline]] void wait_until_free() noexcept {
         constexpr int looks = 128;  // About as long as the holder takes if it runs.
-        const auto is_free = [this] { return !locked_.load(std::memory_order_relaxed); };
-        for (int look = 0; look < looks; ++look) {
-            if (is_free()) return;
-            pause();
-        }
-        wait_briefly(is_free);
-    }
-
-    // Tells the processor that this loop waits, where there is a word for it.
-    static void pause() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-        __builtin_ia32_pause();
-#elif defined(__aarch64__)
-        asm volatile("yield");
-#endif
+        wait_briefly([this] { return !locked_.load(std::memory_order_relaxed); }, looks);
     }
 
     std::atomic<bool> locked_ = false;
