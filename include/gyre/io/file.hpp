@@ -210,7 +210,8 @@ public:
     /// Errors:  `errc::no_such_file`, `errc::permission_denied`, `errc::file_exists`,
     ///          `errc::is_a_directory`, `errc::no_such_device_or_address` (a FIFO to be written that
     ///          has no reader), `errc::invalid_argument` (`direct` where the file system has no
-    ///          such thing, among others), ...
+    ///          such thing, among others), `errc::resource_unavailable` (another program has a lease of it,
+    ///          fcntl(2), which that is asked now to give up: open it again later), ...
     [[nodiscard]] static auto open(std::string path, const file_options& how = {}) noexcept {
         return submission<path_operation, finish_open>{path_operation{opcode::open_file},
                                                        finish_open{std::move(path), how}};
