@@ -38,8 +38,8 @@ struct refusable {
     unsigned number;
 };
 
-// Without these no program runs, whatever library it uses: munmap, futex, brk, exit, exit_group, rt_sigreturn,
-// execve, mmap without a descriptor.
+// Without these no program runs, whatever library it uses: munmap, futex, brk, exit, exit_group,
+// rt_sigreturn, execve, mmap without a descriptor.
 const std::vector<refusable> calls{{"io_uring_setup", SYS_io_uring_setup},
                                    {"io_uring_enter", SYS_io_uring_enter},
                                    {"io_uring_register", SYS_io_uring_register},
