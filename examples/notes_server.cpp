@@ -6,7 +6,8 @@
 //     curl -d 'buy milk' 127.0.0.1:8080/notes
 //     curl 127.0.0.1:8080/notes/1
 //
-// SIGTERM ends the intake; answers that are under way are finished, and idle connections are closed.
+// Each request is a line on standard error. SIGTERM ends the intake; answers that are under way are finished,
+// and idle connections are closed.
 #include <gyre/gyre.hpp>
 #include <gyre/http/access_log.hpp>
 #include <gyre/http/compression.hpp>
@@ -87,14 +88,17 @@ gyre::task<http::response> needs_a_name(http::request& what, const http::handler
     co_return answer;
 }
 
-void print(const http::access_record& of) {
-    const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-    std::printf("%s\n", http::combined_log_line(of, now).c_str());
+// No request waits for what the log is written to.
+http::middleware logged_in(gyre::log_writer& log) {
+    return http::access_log([&log](const http::access_record& of) {
+        const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+        log.write(http::combined_log_line(of, now));
+    });
 }
 // end of snippet
 
 // snippet: routes
-http::handler service(notes& kept, http::metrics& counted) {
+http::handler service(notes& kept, http::metrics& counted, gyre::log_writer& log) {
     using http::method;
     http::router routes;
     routes.add(method::get, "/notes", [&kept](http::request& what) { return kept.list(what); })
@@ -110,16 +114,18 @@ http::handler service(notes& kept, http::metrics& counted) {
     serves = http::wrap(needs_a_name, std::move(serves));
     serves = http::compress_responses()(std::move(serves));
     serves = http::count_requests(counted)(std::move(serves));
-    return http::access_log(print)(std::move(serves));
+    return logged_in(log)(std::move(serves));
 }
 // end of snippet
 
 // snippet: server
 // What all connections share.
 struct site {
+    explicit site(gyre::log_writer& log) : serves{service(kept, counted, log)} {}
+
     notes kept;
     http::metrics counted;
-    http::handler serves = service(kept, counted);
+    http::handler serves;
     http::date_cache date;
     http::message_pool messages;
     http::connection_options options;
@@ -137,6 +143,9 @@ gyre::task<> talk(gyre::tcp_socket peer, const site& here) {
 }
 
 gyre::task<gyre::io_result<>> notes_server(gyre::endpoint local) {
+    auto opened = gyre::log_writer::to_standard_error();
+    if (!opened.ok()) co_return opened.error();
+    gyre::log_writer log = opened.take();
     auto listening = co_await gyre::tcp_acceptor::listen(local);
     if (!listening.ok()) co_return listening.error();
     auto acceptor = listening.take();
@@ -145,7 +154,7 @@ gyre::task<gyre::io_result<>> notes_server(gyre::endpoint local) {
     std::printf("listening on %s\n", bound.value().to_string().c_str());
     std::fflush(stdout);
 
-    site here;
+    site here{log};
     here.hooks.date = &here.date;
     here.hooks.messages = &here.messages;
     here.options.idle_time_max = 30s;
