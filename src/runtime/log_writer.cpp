@@ -151,9 +151,9 @@ void log_writer::state::reopen() noexcept {
 io_result<> log_writer::state::flush(time_point deadline) noexcept {
     if (forked()) return error{errc::closed, activity::write};
     std::unique_lock hold{mutex_};
-    const std::uint64_t upto = asked_;
+    const std::uint64_t up_to = asked_;
     const std::uint64_t lost = counters_.lost;
-    const auto is_done = [&] { return finished_ >= upto; };
+    const auto is_done = [&] { return finished_ >= up_to; };
     ++flushing_;
     wanted_.notify_one();
     bool done = true;
@@ -202,7 +202,7 @@ void log_writer::state::work_until_closed() noexcept {
         wanted_.wait(hold, [this] { return has_work(); });
         static_cast<void>(wanted_.wait_for(hold, how_.gather_time, [this] { return in_haste(); }));
         std::swap(waiting_, taken_);
-        const std::uint64_t upto = asked_;
+        const std::uint64_t up_to = asked_;
         const std::uint64_t dropped = std::exchange(untold_dropped_, 0);
         const bool reopening = std::exchange(reopening_, false);
         const bool last = closed_;
@@ -210,7 +210,7 @@ void log_writer::state::work_until_closed() noexcept {
         write_taken(dropped);
         if (reopening) open_anew();
         hold.lock();
-        finished_ = upto;
+        finished_ = up_to;
         done_.notify_all();
         if (last && waiting_.empty()) return;
     }
