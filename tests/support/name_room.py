@@ -114,11 +114,13 @@ def bind(to, where):
     """Binds as soon as a new address is there."""
     for left in reversed(range(100)):
         try:
-            return to.bind(where)
+            to.bind(where)
         except OSError as failure:
             if failure.errno != errno.EADDRNOTAVAIL or left == 0:
                 raise
             time.sleep(0.02)
+        else:
+            return
 
 
 class Server:
