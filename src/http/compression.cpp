@@ -471,15 +471,16 @@ task<response> compressed(compression_policy policy, request& what, const handle
     if (answer.fields.has_token("cache-control", "no-transform")) co_return answer;
     const coding with = preferred_coding(what.fields);
     if (with == coding::identity) co_return answer;
+    const bool has_whole =
+        size_of_whole(answer, what.method()).has_value() || answer.body.producer() != nullptr;
     if (answer.status == status::not_modified) {
         if (!has_strongly(what, answer)) weaken_tag(answer.fields);
-    } else if (answer.status == status::partial_content) {
-        // Its bytes are not those of the whole, which has a coding: they must not be joined.
-        weaken_tag(answer.fields);
-    } else if (size_of_whole(answer, what.method()) || answer.body.producer() != nullptr) {
+    } else if (answer.status != status::partial_content && has_whole) {
         compress(answer, with, policy);
     } else {
-        weaken_tag(answer.fields);  // HEAD, of a size that no field names.
+        // The bytes of a part must not be joined with those of the whole, which has a coding. Or it answers
+        // HEAD, and no field names the size.
+        weaken_tag(answer.fields);
     }
     co_return answer;
 }

@@ -248,26 +248,57 @@ task<io_result<>> framed_source::before_waiting() {
     co_return sent;
 }
 
+bool framed_source::has_to_write_first() const noexcept {
+    return continue_due_ || (flushes_before_waiting && !io_->out.empty());
+}
+
+// The time for one wait is over, and the peer has not been silent for as long as it may be.
+bool framed_source::is_only_slow(error why) const noexcept {
+    return why == errc::timed_out && !pace_.over();
+}
+
+// Fails if the peer is silent for too long.
+task<io_result<>> framed_source::wait_for_read_ahead() {
+    loop& home = co_await this_task::loop();
+    const time_point begun = home.now();
+    const time_point until = deadline_after(begun, pace_.patience());
+    const io_result<> came = co_await with_deadline(io_->read_timer, until, io_->ahead_done.wait());
+    pace_.count(home.now() - begun, io_->in.size(), io_->stream);
+    if (is_only_slow(came.error())) co_return io_result<>{};
+    co_return came;
+}
+
+// A read of the stream has ended without bytes to go on with.
+io_result<std::size_t> framed_source::ended_by(const io_result<std::size_t>& got) noexcept {
+    if (got.error() == errc::eof) {
+        // RFC 9112, 8: the message is incomplete.
+        if (framing_.by != body_framing::kind::until_close)
+            return fail({errc::connection_reset, activity::read});
+        end();
+        return got;
+    }
+    // A stop has lost nothing; the caller may go on reading.
+    if (got.error() == errc::canceled) return got.error();
+    return fail(got.error());
+}
+
 task<io_result<std::size_t>> framed_source::read(mutable_buffer into) {
     constexpr std::size_t direct_min = 4096;  // Less is read through the window, with what follows.
     loop& home = co_await this_task::loop();
     const set_while reading{reading_};
     for (;;) {
         if (const auto now = try_read(into)) co_return *now;
-        if (continue_due_ || (flushes_before_waiting && !io_->out.empty())) {
+        if (has_to_write_first()) {
             const io_result<> sent = co_await before_waiting();
             if (!sent.ok()) co_return fail(sent.error());
         }
+        if (!io_->ahead_done.is_set()) {
+            const io_result<> came = co_await wait_for_read_ahead();
+            if (!came.ok()) co_return ended_by({came.error(), 0});
+            continue;
+        }
         const time_point begun = home.now();
         const time_point until = deadline_after(begun, pace_.patience());
-        if (!io_->ahead_done.is_set()) {
-            const io_result<> came =
-                co_await with_deadline(io_->read_timer, until, io_->ahead_done.wait());
-            pace_.count(home.now() - begun, io_->in.size(), io_->stream);
-            if (came.ok() || (came.error() == errc::timed_out && !pace_.over())) continue;
-            if (came.error() == errc::canceled) co_return came.error();
-            co_return fail(came.error());
-        }
         const std::size_t direct = direct_max(into.size());
         const bool is_direct = direct >= direct_min;
         const mutable_buffer room = is_direct ? into.first(direct) : io_->in.prepare(1);
@@ -277,18 +308,8 @@ task<io_result<std::size_t>> framed_source::read(mutable_buffer into) {
         }
         pace_.count(home.now() - begun, got.value(), io_->stream);
         if (!is_direct) io_->in.commit(got.value());
-        if (got.error() == errc::eof) {
-            if (framing_.by == body_framing::kind::until_close) {
-                end();
-                co_return got;
-            }
-            // RFC 9112, 8: the message is incomplete.
-            co_return fail({errc::connection_reset, activity::read});
-        }
-        if (got.error() == errc::timed_out && !pace_.over()) continue;
-        // A stop has lost nothing; the caller may go on reading.
-        if (got.error() == errc::canceled) co_return got.error();
-        if (!got.ok()) co_return fail(got.error());
+        if (is_only_slow(got.error())) continue;
+        if (!got.ok()) co_return ended_by(got);
         if (is_direct) {
             note_direct(got.value());
             co_return *count(got.value());

@@ -195,6 +195,10 @@ private:
     [[nodiscard]] std::size_t direct_max(std::size_t wanted) const noexcept;
     void note_direct(std::size_t size) noexcept;
     [[nodiscard]] task<io_result<>> before_waiting();
+    [[nodiscard]] bool has_to_write_first() const noexcept;
+    [[nodiscard]] bool is_only_slow(error why) const noexcept;
+    [[nodiscard]] task<io_result<>> wait_for_read_ahead();
+    [[nodiscard]] io_result<std::size_t> ended_by(const io_result<std::size_t>& got) noexcept;
     void end() noexcept {
         ended_ = true;
         over.set();

@@ -41,14 +41,17 @@ std::string as_browsers_write(std::string_view text) {
     std::string plain;
     while (!text.empty()) {
         const std::string_view three = text.substr(0, 3);
-        const bool quoted = text.starts_with("\\\"");
-        const std::size_t taken = three == "%0A" || three == "%0D" || three == "%22" ? 3
-                                  : quoted                                           ? 2
-                                                                                     : 1;
-        if (three == "%0A") plain.push_back('\n');
-        else if (three == "%0D") plain.push_back('\r');
-        else if (three == "%22" || quoted) plain.push_back('"');
-        else plain.push_back(text.front());
+        std::size_t taken = 3;
+        if (three == "%0A") {
+            plain.push_back('\n');
+        } else if (three == "%0D") {
+            plain.push_back('\r');
+        } else if (three == "%22") {
+            plain.push_back('"');
+        } else {
+            taken = text.starts_with("\\\"") ? 2 : 1;
+            plain.push_back(text[taken - 1]);
+        }
         text.remove_prefix(taken);
     }
     return plain;

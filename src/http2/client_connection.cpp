@@ -20,9 +20,9 @@ namespace gyre::http2 {
 
 class client_connection::state final : public connection_core {
 public:
-    state(any_stream stream, const client_options& options)
+    state(any_stream stream, client_options options)
         : connection_core{std::move(stream), core_options_of(role::client, options)},
-          options_{options} {}
+          options_{std::move(options)} {}
     state(const state&) = delete;
     state& operator=(const state&) = delete;
     ~state();
@@ -403,7 +403,7 @@ void received_response::let_go() noexcept {
 
 client_connection::client_connection() noexcept = default;
 client_connection::client_connection(any_stream stream, client_options options)
-    : state_{std::make_unique<state>(std::move(stream), options)} {}
+    : state_{std::make_unique<state>(std::move(stream), std::move(options))} {}
 client_connection::client_connection(client_connection&&) noexcept = default;
 client_connection& client_connection::operator=(client_connection&&) noexcept = default;
 client_connection::~client_connection() = default;

@@ -297,6 +297,10 @@ bool connection_core::finish_if_done() noexcept {
 
 // -------- Writing --------
 
+void connection_core::stop_reader_if_broken() noexcept {
+    if (wire().why() != breach::none) stop_reader();
+}
+
 task<> connection_core::write_all() {
     writer_ = co_await look_awaiter{[](const environment& env) noexcept { return env.chain; }};
     for (;;) {
@@ -304,7 +308,7 @@ task<> connection_core::write_all() {
         out_.clear();
         const bool pings = pinged_ && pinged_at_ == never;
         const bool any = wire().produce(out_, options_.write_bytes_max, now());
-        if (wire().why() != breach::none) stop_reader();
+        stop_reader_if_broken();
         look_again();
         if (!any) {
             if (last_) break;

@@ -110,6 +110,7 @@ private:
     [[nodiscard]] task<> watch();
     void receive(std::size_t size) noexcept;
     void stop_reader() noexcept;
+    void stop_reader_if_broken() noexcept;
     void shrink_output() noexcept;
 
     void look_again() noexcept;

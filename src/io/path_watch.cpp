@@ -52,6 +52,8 @@ bool is_failure(error why) noexcept {
     return why && !is_missing(why) && why != errc::permission_denied;
 }
 
+error failure_in(error why) noexcept { return is_failure(why) ? why : error{}; }
+
 // A path that is being walked: how far it is, and what of it is left, the next name last.
 class walk {
 public:
@@ -188,10 +190,10 @@ task<io_result<>> path_watch::followed::look_of(followed& it, std::string path,
             here = there;
         } else {
             // What went meanwhile is an event, as is a permission that comes.
-            co_return is_failure(link.error()) ? link.error() : error{};
+            co_return failure_in(link.error());
         }
     }
-    co_return is_failure(here.error()) ? here.error() : error{};
+    co_return failure_in(here.error());
 }
 
 task<io_result<>> path_watch::followed::look() {

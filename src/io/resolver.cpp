@@ -320,6 +320,17 @@ resolver::resolver() : resolver{resolver_options{}} {}
 resolver::resolver(resolver_options options)
     : state_{std::make_shared<state>(std::move(options))} {}
 
+namespace {
+
+name_status take_from_files(std::vector<endpoint> some, const name_source& by,
+                            found_addresses& to) {
+    if (some.empty()) return name_status::not_found;
+    if (by.ends_after(name_status::success)) to.add(std::move(some));
+    return name_status::success;
+}
+
+}  // namespace
+
 task<io_result<>> resolver::find_by(std::shared_ptr<state> self, std::string host,
                                     std::string service, resolve_options options,
                                     found_addresses& to) {
@@ -342,8 +353,7 @@ task<io_result<>> resolver::find_by(std::shared_ptr<state> self, std::string hos
         if (each.from == name_source::kind::files) {
             std::vector<endpoint> some = wanted_of(self->hosts().addresses_of(plain_name(host)),
                                                    options.family, port.value());
-            ended = some.empty() ? name_status::not_found : name_status::success;
-            if (!some.empty() && each.ends_after(ended)) to.add(std::move(some));
+            ended = take_from_files(std::move(some), each, to);
         } else if (each.from == name_source::kind::dns) {
             if (self->settings_error()) co_return self->settings_error();
             const name_verdict found =

@@ -307,7 +307,7 @@ log_writer::~log_writer() {
     if (state_ == nullptr) return;
     if (state_->forked()) {
         // A thread may have held its locks at the fork, which then stay so.
-        static_cast<void>(state_.release());
+        [[maybe_unused]] const auto* const left = state_.release();
     } else {
         state_->end();
     }

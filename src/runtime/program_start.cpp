@@ -21,7 +21,7 @@
 #include <memory>
 
 // clone(3) by glibc's other name: thread sanitizers take the first for a fork, which copies memory.
-// NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+// NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
 extern "C" int __clone(int (*function)(void*), void* stack, int flags, void* argument,
                        ...) noexcept;
 

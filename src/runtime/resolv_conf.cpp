@@ -39,11 +39,13 @@ std::vector<std::string> words_of(std::string_view text) {
     return made;
 }
 
-/// True if `line` is one of `directive`, which is taken away then.
-bool take_directive(std::string_view& line, std::string_view directive) noexcept {
-    if (!line.starts_with(directive)) return false;
+/// What stands behind `directive`, if `line` is one.
+std::optional<std::string_view> rest_of(std::string_view line,
+                                        std::string_view directive) noexcept {
+    if (!line.starts_with(directive)) return std::nullopt;
     line.remove_prefix(directive.size());
-    return !line.empty() && blanks.find(line.front()) != std::string_view::npos;
+    if (line.empty() || blanks.find(line.front()) == std::string_view::npos) return std::nullopt;
+    return line;
 }
 
 /// The number at the beginning, behind blanks, as atoi(3) reads it: 0 where there is no number.
@@ -103,21 +105,22 @@ resolv_conf::resolv_conf(std::string_view text, const resolv_surroundings& aroun
     if (around.options != nullptr) take_options(around.options);
     const std::string_view host = around.host_name;
     if (const std::size_t dot = host.find('.');
-        search.empty() && !search_is_given && dot != host.npos)
+        search.empty() && !search_is_given && dot != std::string_view::npos)
         search = words_of(host.substr(dot + 1));
     if (servers.empty()) take_server("127.0.0.1");
 }
 
 void resolv_conf::take_line(std::string_view line, bool search_is_given) {
-    std::string_view rest = line;
-    if (take_directive(rest = line, "nameserver")) {
-        take_server(take_word(rest));
-    } else if (take_directive(rest = line, "options")) {
-        take_options(rest);
-    } else if (take_directive(rest = line, "domain") || take_directive(rest = line, "search")) {
-        std::vector<std::string> named = words_of(rest);
+    if (std::optional<std::string_view> server = rest_of(line, "nameserver")) {
+        take_server(take_word(*server));
+    } else if (const auto options_given = rest_of(line, "options")) {
+        take_options(*options_given);
+    } else {
+        const auto domain = rest_of(line, "domain");
+        const auto names = domain ? domain : rest_of(line, "search");
+        std::vector<std::string> named = words_of(names.value_or(std::string_view{}));
         if (named.empty() || search_is_given) return;
-        if (line.starts_with("domain")) named.resize(1);
+        if (domain) named.resize(1);
         search = std::move(named);
     }
 }

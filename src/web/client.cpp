@@ -120,6 +120,18 @@ io_result<std::string_view> location_of(const http::fields& of) {
     return found;
 }
 
+// The Location of a redirect; empty if it is none.
+io_result<std::string_view> redirect_of(const http::received_response& head) {
+    if (!is_redirect(head.status)) return {};
+    return location_of(head.fields);
+}
+
+bool is_for_http(const client_request& what) noexcept {
+    if (what.method == http::method::connect || what.other_method == "CONNECT") return false;
+    const std::string& scheme = what.where.scheme();
+    return scheme == "http" || scheme == "https";
+}
+
 // Blanks and bytes beyond ASCII have no place in a URL (RFC 3986, 2), but many servers write them here.
 // Encoded, they come back to their server as it wrote them.
 std::string with_raw_bytes_encoded(std::string_view location) {
@@ -171,6 +183,15 @@ struct sent_body {
     http::response_body content;
     bool produced = false;  // Its producer was asked.
 };
+
+// Of no body: 0.
+std::optional<std::uint64_t> size_of(const sent_body* body) noexcept {
+    return body == nullptr ? 0 : body->content.size();
+}
+
+bool is_produced(const sent_body* body) noexcept {
+    return body != nullptr && body->content.producer() != nullptr;
+}
 
 // Lends the producer of a body to one attempt, which may never ask it.
 class lent_producer final : public http::body_producer {
@@ -293,18 +314,15 @@ task<io_result<client_response>> client::perform_parsed(std::shared_ptr<state> s
 
 task<io_result<client_response>> client::perform(std::shared_ptr<state> self, client_request what) {
     const client_options& options = self->options;
-    const std::string& scheme = what.where.scheme();
-    const bool tunnels = what.method == http::method::connect || what.other_method == "CONNECT";
-    if (tunnels || (scheme != "http" && scheme != "https")) co_return errc::invalid_argument;
+    if (!is_for_http(what)) co_return errc::invalid_argument;
     loop& home = co_await this_task::loop();
     const time_point until = deadline_after(home.read_clock(), options.total_time_max);
     std::shared_ptr<sent_body> body = kept_body(std::move(what.body));
     for (std::size_t redirects = 0;; ++redirects) {
-        std::optional<std::uint64_t> size = 0;
-        if (body != nullptr) size = body->content.size();
+        const std::optional<std::uint64_t> size = size_of(body.get());
         const bool forwarded = self->pool.ways().forwards(what.where);
         if (!is_sendable(what, options, forwarded, size)) co_return errc::invalid_argument;
-        const bool has_producer = body != nullptr && body->content.producer() != nullptr;
+        const bool has_producer = is_produced(body.get());
         io_result<connection_pool::lease> leased =
             co_await with_deadline(until, self->pool.take(what.where));
         if (!leased.ok()) co_return leased.error();
@@ -316,10 +334,8 @@ task<io_result<client_response>> client::perform(std::shared_ptr<state> self, cl
 
         const bool replayable = !has_producer || becomes_get(head.status, what.method);
         io_result<std::string_view> location;
-        if (options.redirects_max > 0 && is_redirect(head.status) && replayable) {
-            location = location_of(head.fields);
-            if (!location.ok()) co_return location.error();
-        }
+        if (options.redirects_max > 0 && replayable) location = redirect_of(head);
+        if (!location.ok()) co_return location.error();
         if (!location.value().empty()) {
             if (redirects == options.redirects_max) co_return errc::limit_exceeded;
             io_result<url> to = target_of(location.value(), what.where, options);

@@ -119,7 +119,13 @@ protected:
         return std::apply(
             [&](auto&... each) {
                 std::size_t index = 0;
-                return ((index++ < begun_ || (begin(each, owner) && (++begun_, true))) && ...);
+                const auto begin_next = [&](auto& one) noexcept {
+                    if (index++ < begun_) return true;
+                    if (!begin(one, owner)) return false;
+                    ++begun_;
+                    return true;
+                };
+                return (begin_next(each) && ...);
             },
             all);
     }

@@ -202,7 +202,7 @@ public:
     }
 
     io_result<> shutdown_send() noexcept override { return end_sending(*stream_); }
-    std::uint64_t traffic() const noexcept override { return traffic_of(*stream_); }
+    [[nodiscard]] std::uint64_t traffic() const noexcept override { return traffic_of(*stream_); }
     void close() noexcept override { stream_.reset(); }
 
 private:
