@@ -46,12 +46,14 @@ struct unsent_memory {
 
 // Two sides that connect to each other at once meet (RFC 9293 3.5), and a socket that the kernel has given
 // the port that it connects to is both of them. Nothing listens there, so it is refused as elsewhere.
-bool has_met_itself(const stream_socket& it, const endpoint& peer) noexcept {
-    if (peer.kind() == endpoint::family::local) return false;
+error refusal_of_itself(const stream_socket& it, const endpoint& peer) noexcept {
+    if (peer.kind() == endpoint::family::local) return {};
     const io_result<endpoint> local = it.local_endpoint();
-    if (!local.ok() || local.value().port() != peer.port()) return false;
+    if (!local.ok()) return local.error();
+    if (local.value().port() != peer.port()) return {};
     const io_result<endpoint> remote = it.remote_endpoint();
-    return remote.ok() && local.value() == remote.value();
+    if (!remote.ok() || local.value() != remote.value()) return {};
+    return {errc::connection_refused, activity::connect};
 }
 
 }  // namespace
@@ -96,7 +98,7 @@ io_result<stream_socket> finish_connect::operator()(const connect_operation& op)
         return failed;
     }
     stream_socket connected{std::move(socket_)};
-    if (has_met_itself(connected, peer_)) return error{errc::connection_refused, activity::connect};
+    if (const error refused = refusal_of_itself(connected, peer_)) return refused;
     return connected;
 }
 
@@ -126,9 +128,10 @@ io_result<stream_socket> finish_prepared_connect::operator()(const connect_opera
     // From a port of the caller's choice it is what was asked for.
     const endpoint& from = options_.local;
     const bool chosen = from.kind() != endpoint::family::none && from.port() != 0;
-    if (!chosen && has_met_itself(socket_, peer_)) {
+    const error refused = chosen ? error{} : refusal_of_itself(socket_, peer_);
+    if (refused) {
         static_cast<void>(socket_.close());
-        return error{errc::connection_refused, activity::connect};
+        return refused;
     }
     return std::move(socket_);
 }

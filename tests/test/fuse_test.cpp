@@ -84,9 +84,9 @@ TEST_CASE("every operation of a scenario fails with every error, and each comes 
     });
 
     CHECK_MESSAGE(report.ok(), report.text());
-    // A socket, its option, the connection, the bytes.
+    // A socket, its option, the connection and its address, the bytes.
     const std::size_t wanted =
-        3 + 1 + test::errors_of(opcode::connect).size() + test::errors_of(opcode::send).size();
+        3 + 1 + test::errors_of(opcode::connect).size() + 1 + test::errors_of(opcode::send).size();
     CHECK(report.faults() == wanted);
     CHECK(met.size() == wanted + 1);
 }
