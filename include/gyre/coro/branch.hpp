@@ -119,7 +119,7 @@ protected:
         return std::apply(
             [&](auto&... each) {
                 std::size_t index = 0;
-                const auto begin_next = [&](auto& one) noexcept {
+                [[maybe_unused]] const auto begin_next = [&](auto& one) noexcept {
                     if (index++ < begun_) return true;
                     if (!begin(one, owner)) return false;
                     ++begun_;
