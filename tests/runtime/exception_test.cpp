@@ -52,6 +52,26 @@ TEST_CASE("an exception of a task on another loop is thrown where it is awaited"
     });
 }
 
+TEST_CASE("an exception of a task that began below its caller is thrown there as well") {
+    with_every_backend([](const io_context_options& options) {
+        io_pool_options one;
+        one.threads = 1;
+        one.loop = options;
+        io_pool pool{one};
+        std::string reason;
+        const auto ask = [&]() -> task<> {
+            try {
+                static_cast<void>(co_await on(pool, fail_there()));
+            } catch (const std::runtime_error& caught) {
+                reason = caught.what();
+            }
+        };
+        launch(pool, ask(), or_terminate{});
+        pool.wait();
+        CHECK(reason == "not here");
+    });
+}
+
 TEST_CASE("if a part cannot be made, those that exist are destroyed and the reason travels on") {
     on_every_backend([](io_context&) -> task<> {
         io_pool_options options;

@@ -19,7 +19,6 @@
 #include <functional>
 #include <memory>
 #include <new>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -108,10 +107,6 @@ task<bool> resumes_on(io_context& loop) {
     const executor_ref mine = co_await this_task::executor();
     co_return mine.refers_to(&loop);
 }
-task<> fail() {
-    throw std::runtime_error{"no"};
-    co_return;
-}
 task<> wait_far_down(event& until) { static_cast<void>(co_await until.wait()); }
 task<> wait_below(io_pool& pool, event& until) { co_await on(pool, wait_far_down(until)); }
 
@@ -163,10 +158,8 @@ TEST_CASE("a stop reaches a task that began below its caller") {
     });
 }
 
-TEST_CASE("an exception of a task that began below its caller arrives, and the frame is gone") {
+TEST_CASE("the frame of a task that began below its caller is gone when that resumes") {
     within_pool_of_one([](io_pool& pool) -> task<> {
-        CHECK_THROWS_AS(co_await on(pool, fail()), std::runtime_error);
-
         const auto held = std::make_shared<int>(1);
         const auto holder = [](std::shared_ptr<int> it) -> task<long> {
             co_await yield();
