@@ -3,6 +3,7 @@
 // HTTP/1, HTTP/2 and web::url read the same of the same message. Inputs are the corpus of the fuzzers,
 // and damaged copies of it.
 #include <http2/fuzz/agreement.hpp>
+#include <support/damaged.hpp>
 
 #include <doctest/doctest.h>
 
@@ -18,20 +19,7 @@ namespace {
 
 constexpr std::size_t seeds = 15;  // As many as there are of requests, and more than of responses.
 
-std::string damaged(std::string text, std::mt19937_64& dice) {
-    constexpr std::string_view nasty{"\r\n\0 \t:;,%#\\/?@[]\"=09Az\x7f\x80", 24};
-    const std::size_t blows = dice() % 4;
-    for (std::size_t blow = 0; blow < blows && !text.empty(); ++blow) {
-        const std::size_t at = dice() % text.size();
-        switch (dice() % 4) {
-            case 0: text.erase(at, 1 + dice() % 4); break;
-            case 1: text.insert(at, 1, nasty[dice() % nasty.size()]); break;
-            case 2: text[at] = nasty[dice() % nasty.size()]; break;
-            default: text.insert(at, text.substr(dice() % text.size(), dice() % 12)); break;
-        }
-    }
-    return text;
-}
+constexpr std::string_view nasty{"\r\n\0 \t:;,%#\\/?@[]\"=09Az\x7f\x80", 24};
 
 }  // namespace
 
@@ -45,8 +33,8 @@ TEST_CASE("http2 fuzz: both versions of HTTP and web::url read the same of the s
     std::mt19937_64 dice{seed};
     for (int round = 0; round < 2'000; ++round) {
         const std::string asked{request_agreement_seed(dice())};
-        fuzz_request_agreement(bytes_of(damaged(asked, dice)));
+        fuzz_request_agreement(bytes_of(damaged(asked, nasty, dice)));
         const std::string answered{response_agreement_seed(dice())};
-        fuzz_response_agreement(bytes_of(damaged(answered, dice)));
+        fuzz_response_agreement(bytes_of(damaged(answered, nasty, dice)));
     }
 }

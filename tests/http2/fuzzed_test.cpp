@@ -3,6 +3,7 @@
 // Damaged frames, through what the fuzzers run: whatever they are, cuts change nothing.
 #include <http2/frames.hpp>
 #include <http2/fuzz/fuzzed.hpp>
+#include <support/damaged.hpp>
 
 #include <doctest/doctest.h>
 
@@ -53,20 +54,7 @@ std::string said_by(std::mt19937_64& dice) {
     return said;
 }
 
-std::string damaged(std::string text, std::mt19937_64& dice) {
-    constexpr std::string_view nasty{"\0\1\3\4\x7f\x80\xff ", 8};
-    const std::size_t blows = dice() % 4;
-    for (std::size_t blow = 0; blow < blows && !text.empty(); ++blow) {
-        const std::size_t at = dice() % text.size();
-        switch (dice() % 4) {
-            case 0: text.erase(at, 1 + dice() % 4); break;
-            case 1: text.insert(at, 1, nasty[dice() % nasty.size()]); break;
-            case 2: text[at] = nasty[dice() % nasty.size()]; break;
-            default: text.insert(at, text.substr(dice() % text.size(), dice() % 12)); break;
-        }
-    }
-    return text;
-}
+constexpr std::string_view nasty{"\0\1\3\4\x7f\x80\xff ", 8};
 
 }  // namespace
 
@@ -78,7 +66,7 @@ TEST_CASE("http2 fuzz: damaged frames are heard the same whole and byte by byte"
         std::string input;
         input.push_back(static_cast<char>(dice() % 8 == 0 ? dice() % 64 : (dice() % 64) | 1));
         input.push_back(static_cast<char>(dice() % 40));
-        input.append(damaged(said_by(dice), dice));
+        input.append(damaged(said_by(dice), nasty, dice));
         CAPTURE(input);
         fuzz_server(bytes_of(input));
         fuzz_client(bytes_of(input));

@@ -11,14 +11,12 @@
 #include <gyre/sync/strand.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/when_all.hpp>
+#include <support/counted_frames.hpp>
 #include <support/harness.hpp>
 
-#include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,32 +26,6 @@ using namespace gyre::testing;
 using namespace std::chrono_literals;
 
 namespace {
-
-// Counts the frames that live, on whichever thread they begin and end.
-class counted_frames {
-public:
-    void* allocate(std::size_t size, std::size_t) {
-        const std::size_t live = live_.fetch_add(1) + 1;
-        std::size_t most = most_.load();
-        while (most < live && !most_.compare_exchange_weak(most, live)) {
-        }
-        made_.fetch_add(1);
-        return ::operator new(size);
-    }
-    void deallocate(void* memory, std::size_t size, std::size_t) {
-        live_.fetch_sub(1);
-        ::operator delete(memory, size);
-    }
-
-    [[nodiscard]] std::size_t made() const { return made_.load(); }
-    [[nodiscard]] std::size_t most() const { return most_.load(); }
-    [[nodiscard]] std::size_t live() const { return live_.load(); }
-
-private:
-    std::atomic<std::size_t> live_ = 0;
-    std::atomic<std::size_t> most_ = 0;
-    std::atomic<std::size_t> made_ = 0;
-};
 
 constexpr auto here = std::allocator_arg;
 using tag = std::allocator_arg_t;

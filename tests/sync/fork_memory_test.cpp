@@ -14,12 +14,11 @@
 #include <gyre/sync/when_all.hpp>
 #include <gyre/sync/when_any.hpp>
 #include <support/conformance.hpp>
+#include <support/counted_frames.hpp>
 #include <support/settle.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <new>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -28,29 +27,6 @@ using namespace gyre;
 using namespace gyre::testing;
 
 namespace {
-
-// Counts the frames that live.
-class counted_frames {
-public:
-    void* allocate(std::size_t size, std::size_t) {
-        most_ = std::max(most_, ++live_);
-        ++made_;
-        return ::operator new(size);
-    }
-    void deallocate(void* memory, std::size_t size, std::size_t) {
-        --live_;
-        ::operator delete(memory, size);
-    }
-
-    [[nodiscard]] std::size_t made() const { return made_; }
-    [[nodiscard]] std::size_t most() const { return most_; }
-    [[nodiscard]] std::size_t live() const { return live_; }
-
-private:
-    std::size_t live_ = 0;
-    std::size_t most_ = 0;
-    std::size_t made_ = 0;
-};
 
 constexpr auto here = std::allocator_arg;
 using tag = std::allocator_arg_t;
