@@ -25,8 +25,6 @@
 namespace gyre {
 namespace {
 
-constexpr int unwatched = -1;
-
 // Two paths may share a directory, and what was passed may be where another one ends: wishes add up. A link
 // is watched, and not what it leads to.
 constexpr std::uint32_t passed = IN_ATTRIB | IN_CREATE | IN_DELETE | IN_DELETE_SELF |
