@@ -11,6 +11,7 @@
 #include <support/child.hpp>
 #include <support/conformance.hpp>
 #include <support/harness.hpp>
+#include <support/other_process.hpp>
 #include <support/scratch_directory.hpp>
 #include <support/settle.hpp>
 #include <support/skip.hpp>
@@ -49,11 +50,6 @@ task<process_output> outcome_of(process_options how, std::string program = "/bin
 }
 
 bool exists(int process) { return ::kill(process, 0) == 0; }
-
-// Whether it is gone for good, zombies included.
-bool is_gone(int process) {
-    return eventually([process] { return !exists(process); });
-}
 
 // A child of this test program's that nobody has waited for.
 bool has_children() {
@@ -402,7 +398,7 @@ const std::vector<conformance_row> on_the_kernel{
 
          const auto ended = co_await child.wait();
          CHECK(ended.value() == exit_status::killed(SIGKILL, false));
-         CHECK(is_gone(grandchild));
+         CHECK(ends(grandchild));
          CHECK(child.signal_group(SIGKILL).error() == errc::no_such_process);
      }},
     {"what a child has started ends with it, if that is asked for",
@@ -419,7 +415,7 @@ const std::vector<conformance_row> on_the_kernel{
          process left = started.take();
          const int first = co_await number_from(left.output());
          CHECK((co_await left.wait()).value() == exit_status::exited(3));
-         CHECK(is_gone(first));
+         CHECK(ends(first));
 
          process_options stays = shell("sleep 1000 & echo $!; wait");
          stays.output = child_stream::piped();
@@ -428,18 +424,18 @@ const std::vector<conformance_row> on_the_kernel{
          process terminated = begun.take();
          const int second = co_await number_from(terminated.output());
          CHECK((co_await terminated.terminate(60s)).value() == exit_status::killed(SIGTERM, false));
-         CHECK(is_gone(second));
+         CHECK(ends(second));
 
          auto again = co_await process::start("sh", stays);
          auto destroyed = std::make_unique<process>(again.take());
          const int third = co_await number_from(destroyed->output());
          destroyed.reset();
-         CHECK(is_gone(third));
+         CHECK(ends(third));
 
          // It has the pipes as well.
          const auto ran = co_await run_process("sh", leaves);
          CHECK(ran.value().status == exit_status::exited(3));
-         CHECK(is_gone(std::stoi(ran.value().output)));
+         CHECK(ends(std::stoi(ran.value().output)));
      }},
     {"a wait that is stopped can be begun again, and a program that says too much is killed",
      [](io_context&) -> task<> {

@@ -5,8 +5,8 @@
 #include <programs/program.hpp>
 
 #include <support/harness.hpp>
+#include <support/other_process.hpp>
 #include <support/scratch_directory.hpp>
-#include <support/settle.hpp>
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -427,15 +427,11 @@ TEST_CASE("what a program of the supervisor's has started ends with it") {
             const int child = std::atoi(line.c_str() + colon + 2);
             if (child > 0) children.emplace(line.substr(0, colon), child);
         }
-        const auto is_gone = [](int child) {
-            return eventually([child] { return ::kill(child, 0) != 0; });
-        };
-
-        CHECK(is_gone(children["leaver"]));
+        CHECK(ends(children["leaver"]));
         it.send(SIGTERM);
         static_cast<void>(it.rest_of_output());
         CHECK(it.wait() == 0);
-        CHECK(is_gone(children["parent"]));
+        CHECK(ends(children["parent"]));
     }
 }
 
