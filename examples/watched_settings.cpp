@@ -35,7 +35,7 @@ gyre::task<gyre::io_result<std::string>> read_settings(std::string path) {
 gyre::task<gyre::io_result<>> read_again(gyre::path_watch& changes, std::string path,
                                          gyre::watch<std::string>& latest) {
     for (;;) {
-        const auto changed = co_await changes.changed();
+        const auto changed = co_await gyre::idle(changes.changed());
         if (!changed.ok()) co_return changed;
         auto read = co_await read_settings(path);
         if (read.ok()) {
@@ -51,7 +51,7 @@ gyre::task<gyre::io_result<>> read_again(gyre::path_watch& changes, std::string 
 gyre::task<gyre::io_result<>> use(gyre::watch<std::string>& latest) {
     std::uint64_t seen = 0;
     for (;;) {
-        const auto [error, now] = co_await latest.changed(seen);
+        const auto [error, now] = co_await gyre::idle(latest.changed(seen));
         if (error) co_return error;
         seen = now.version;
         std::printf("%s\n", now.value->c_str());
