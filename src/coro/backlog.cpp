@@ -40,6 +40,7 @@ void backlog_item::queue_last(age so_far) noexcept {
 
 void backlog_item::put_off() noexcept {
     backlog& to = env_->loop->backlog();
+    to.row_ = nullptr;
     if (to.end_ == nullptr) {
         to.executor_ = env_->executor;
         queue_last({});
@@ -51,29 +52,71 @@ void backlog_item::put_off() noexcept {
     to.end_ = &below_;
 }
 
-// What it puts off comes before what is below it, and all of that is one backlog again afterwards.
+void backlog_item::put_off_in_row() noexcept {
+    backlog& to = env_->loop->backlog();
+    if (to.row_ == nullptr || to.executor_ != env_->executor) {
+        put_off();
+        if (to.executor_ == env_->executor) to.row_ = this;
+        return;
+    }
+    backlog_item*& last = to.row_->last_;
+    next = this;
+    if (last != nullptr) std::swap(next, last->next);
+    last = this;
+}
+
+backlog_item& backlog_item::take_first(backlog_item*& last) noexcept {
+    auto& first = static_cast<backlog_item&>(*last->next);
+    last->next = first.next;
+    if (&first == last) last = nullptr;
+    return first;
+}
+
 void backlog_item::run(work& item) noexcept {
-    auto& top = static_cast<backlog_item&>(item);
-    loop& home = *top.env_->loop;
+    auto* top = static_cast<backlog_item*>(&item);
+    top->queued_ = false;
+    loop& home = *top->env_->loop;
+    const executor_ref executor = top->env_->executor;
+    age so_far = top->age_;
+    do {
+        top = top->act_in(home, executor);
+        if (top == nullptr) return;
+        top->place_ = nullptr;
+    } while (++so_far.in_a_row < items_in_a_row_max && executor.refers_to(&home) &&
+             home.begin_another());
+    top->take_turns(so_far, executor, home);
+}
+
+// What it puts off comes before what is beside and below it, and all of that is one backlog again afterwards,
+// whose top is returned.
+backlog_item* backlog_item::act_in(loop& home, executor_ref executor) noexcept {
     backlog& here = home.backlog();
-    const executor_ref executor = top.env_->executor;
-    const age so_far = top.age_;
     backlog_item* first = nullptr;
-    backlog_item* rest = std::exchange(top.below_, nullptr);
+    backlog_item* rest = std::exchange(below_, nullptr);
+    backlog_item* last = std::exchange(last_, nullptr);
     if (rest != nullptr) rest->place_ = &rest;
-    top.queued_ = false;
     here.end_ = &first;
+    here.row_ = nullptr;
     here.executor_ = executor;
 
-    top.act_(top);  // From here on it may be gone.
+    act_(*this);  // From here on it may be gone.
+    while (last != nullptr) {
+        backlog_item& next = take_first(last);
+        if (first != nullptr || !home.begin_another()) {
+            next.last_ = last;
+            next.put_off();
+            break;
+        }
+        next.act_(next);
+    }
 
     if (rest != nullptr) rest->link(here.end_);
     here.end_ = nullptr;
-    if (first != nullptr) first->take_turns(so_far, executor, home);
+    return first;
 }
 
 void backlog_item::take_turns(age so_far, executor_ref executor, loop& home) noexcept {
-    if (++so_far.in_a_row < items_in_a_row_max && home.may_go_on() && executor.refers_to(&home)) {
+    if (so_far.in_a_row < items_in_a_row_max && home.may_go_on() && executor.refers_to(&home)) {
         return queue_first(so_far);
     }
     so_far.in_a_row = 0;

@@ -292,13 +292,12 @@ std::size_t io_context::run_ready(std::size_t items_max) noexcept {
         paced_at = now_;
     };
     if (member_ != nullptr && !ready_.empty()) member_->pace.end();
-    while (budget_ > 0 && ran < items_max && !wake_->stopped()) {
-        work* const item = next_item(shared_left);
-        if (item == nullptr) break;
-        --budget_;
-        begin_item();
-        item->run(*item);
-        if (++ran < next_reading) continue;
+    bool goes_on = true;
+    while (goes_on && ran < items_max) {
+        const int planned = static_cast<int>(std::min(next_reading, items_max) - ran);
+        goes_on = run_items(planned, shared_left);
+        ran += static_cast<std::size_t>(planned - items_left_);
+        if (ran < next_reading) continue;
         if (member_ == nullptr && only_ready_items()) {
             next_reading = ran + interval;
             continue;
@@ -317,6 +316,20 @@ std::size_t io_context::run_ready(std::size_t items_max) noexcept {
         record_pace();
     }
     return ran;
+}
+
+// So many items, those included that an item counts as. Whether there may be more in this turn.
+bool io_context::run_items(int planned, int& shared_left) noexcept {
+    items_left_ = planned;
+    for (; items_left_ > 0; --items_left_) {
+        if (budget_ <= 0 || wake_->stopped()) return false;
+        work* const item = next_item(shared_left);
+        if (item == nullptr) return false;
+        --budget_;
+        begin_item();
+        item->run(*item);
+    }
+    return true;
 }
 
 // Whether a turn could bring nothing but what is ready, however long that takes.

@@ -29,6 +29,7 @@ public:
     }
 
     using backlog_item::put_off;
+    using backlog_item::put_off_in_row;
 
 private:
     static void act(backlog_item& it) noexcept {
@@ -163,6 +164,73 @@ TEST_CASE("what stands below one that is never done runs all the same") {
 
         CHECK(below_ran);
     }
+}
+
+TEST_CASE("those in a row run in their order, and each counts as an item") {
+    fixture in;
+    noted a{in.env, in.order, 'a'};
+    noted b{in.env, in.order, 'b'};
+    noted c{in.env, in.order, 'c'};
+
+    for (noted* each : {&a, &b, &c}) each->put_off_in_row();
+
+    CHECK(in.loop.run(2) == 2);
+    CHECK(in.order == "ab");
+    CHECK(in.loop.run() == 1);
+    CHECK(in.order == "abc");
+}
+
+TEST_CASE("what one in a row puts off comes before the rest of the row") {
+    fixture in;
+    noted d{in.env, in.order, 'd'};
+    noted e{in.env, in.order, 'e'};
+    noted f{in.env, in.order, 'f'};
+    noted a{in.env, in.order, 'a', [&] {
+                d.put_off_in_row();
+                e.put_off();
+                f.put_off_in_row();
+            }};
+    noted b{in.env, in.order, 'b'};
+    noted c{in.env, in.order, 'c'};
+
+    for (noted* each : {&a, &b, &c}) each->put_off_in_row();
+    in.loop.run();
+
+    CHECK(in.order == "adefbc");
+}
+
+TEST_CASE("one in a row that has used up its share lets others have their turn") {
+    fixture in;
+    noted a{in.env, in.order, 'a', [&] { in.spend_streak(); }};
+    noted b{in.env, in.order, 'b'};
+    noted other{in.env, in.order, 'o'};
+
+    a.put_off_in_row();
+    b.put_off_in_row();
+    in.loop.backlog().begin_item();
+    other.put_off();
+    in.loop.run();
+
+    CHECK(in.order == "aob");
+}
+
+TEST_CASE("those of different executors stand in no row together") {
+    fixture in;
+    strand other{in.loop};
+    environment there = in.env;
+    there.executor = executor_ref{other};
+    noted b{there, in.order, 'b'};
+    noted c{there, in.order, 'c'};
+    noted d{in.env, in.order, 'd'};
+    noted e{in.env, in.order, 'e'};
+    noted a{in.env, in.order, 'a', [&] {
+                for (noted* each : {&b, &d, &c, &e}) each->put_off_in_row();
+            }};
+
+    a.put_off();
+    in.loop.run();
+
+    CHECK(in.order == "adebc");
 }
 
 TEST_CASE("an item of another executor waits there") {

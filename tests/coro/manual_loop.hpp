@@ -39,12 +39,16 @@ public:
 
     /// Runs what is ready, and what that makes ready. Returns how many items ran.
     std::size_t run(std::size_t items_max = std::numeric_limits<std::size_t>::max()) noexcept {
+        constexpr std::size_t planned_max = 64;
         budget_ = units_per_run;
         std::size_t ran = 0;
-        for (; ran < items_max && !ready_.empty(); ++ran) {
+        while (ran < items_max && !ready_.empty()) {
+            const std::size_t planned = std::min(items_max - ran, planned_max);
+            items_left_ = static_cast<int>(planned);
             begin_item();
             work& item = ready_.pop();
             item.run(item);
+            ran += 1 + planned - static_cast<std::size_t>(items_left_);
         }
         return ran;
     }

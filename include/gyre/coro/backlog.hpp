@@ -34,8 +34,12 @@ public:
     /// An item of the loop, or of an executor on it, is about to run.
     void begin_item() noexcept {
         end_ = nullptr;
-        room_ = nesting_max;
+        row_ = nullptr;
+        begin_step();
     }
+
+    /// The running item goes on with something that might have been an item by itself.
+    void begin_step() noexcept { room_ = nesting_max; }
 
     /// Whether a branch may begin on the native stack: there is room, and nothing before it was put off.
     [[nodiscard]] bool has_room() const noexcept { return room_ > 0; }
@@ -53,7 +57,8 @@ private:
     // Where the next is linked: behind what the running item has put off so far. Null while that is nothing
     // and the next is therefore to be posted.
     backlog_item** end_ = nullptr;
-    executor_ref executor_;  // Of what is linked there.
+    executor_ref executor_;        // Of what is linked there.
+    backlog_item* row_ = nullptr;  // What was put off last, if more may stand beside it.
 };
 
 /// Something that can be put off: `act` is called once for each time.
@@ -83,6 +88,12 @@ protected:
     /// @pre  attached, and not put off.
     void put_off() noexcept;
 
+    /// The same, for what is put off in numbers and is not destroyed before it runs. It shares the place of
+    /// what was put off just before it in this way, and mostly the item, too.
+    ///
+    /// @pre  attached, and not put off.
+    void put_off_in_row() noexcept;
+
 private:
     /// How long a backlog has been worked.
     struct age {
@@ -92,6 +103,8 @@ private:
     };
 
     static void run(work& item) noexcept;
+    [[nodiscard]] backlog_item* act_in(loop& home, executor_ref executor) noexcept;
+    [[nodiscard]] static backlog_item& take_first(backlog_item*& last) noexcept;
     void link(backlog_item** place) noexcept;
     void queue_first(age so_far) noexcept;
     void queue_last(age so_far) noexcept;
@@ -101,7 +114,9 @@ private:
 
     function act_;
     const environment* env_ = nullptr;
-    backlog_item* below_ = nullptr;   // Runs after this.
+    backlog_item* below_ = nullptr;  // Runs after this.
+    backlog_item* last_ =
+        nullptr;  // Of those beside this, a ring by `next`; run before what is below.
     backlog_item** place_ = nullptr;  // What points to this: null at the top, and in no backlog.
     age age_;                         // Of the backlog, while this is its top.
     bool queued_ = false;             // It is the top, and stands in its executor's queue.

@@ -77,6 +77,16 @@ public:
     /// Whether the running item has left over some of what it may do on the spot.
     [[nodiscard]] bool may_go_on() const noexcept { return streak_ > 0; }
 
+    /// Whether the running item may go on with what might have been an item by itself; it counts as one.
+    [[nodiscard]] bool begin_another() noexcept {
+        if (streak_ <= 0 || budget_ <= 1 || items_left_ <= 1) return false;
+        --budget_;
+        --items_left_;
+        streak_ = steps_per_streak;
+        backlog_.begin_step();
+        return true;
+    }
+
     /// What the running item puts off. The loop's thread only.
     [[nodiscard]] gyre::backlog& backlog() noexcept { return backlog_; }
 
@@ -138,9 +148,10 @@ protected:
 
     work_queue ready_;
     time_point now_{};
-    int budget_ = 0;            // What is left of this turn: an item or a completion is one unit.
-    int accepts_left_ = 0;      // Of this turn.
-    int streak_ = 0;            // Steps on the spot that the running item may still take.
+    int budget_ = 0;        // What is left of this turn: an item or a completion is one unit.
+    int accepts_left_ = 0;  // Of this turn.
+    int items_left_ = 0;  // Until the loop looks at the clock, or returns; the running one counts.
+    int streak_ = 0;      // Steps on the spot that the running item may still take.
     bool others_wait_ = false;  // Something will be begun, and may be over, with the next visit.
 
 private:

@@ -395,6 +395,7 @@ private:
 
     std::size_t run_until(time_point limit, std::size_t items_max);
     std::size_t run_ready(std::size_t items_max) noexcept;
+    [[nodiscard]] bool run_items(int planned, int& shared_left) noexcept;
     void turn(time_point limit) noexcept;
     [[nodiscard]] bool only_ready_items() noexcept;
     [[nodiscard]] bool others_are_due() noexcept;

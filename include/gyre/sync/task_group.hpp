@@ -250,7 +250,7 @@ public:
         chain.top = it_.node();
         open(group_.env(), group_.inherited());
         attach(group_.env());
-        put_off();
+        put_off_in_row();
     }
 
     static void* operator new(std::size_t size) noexcept { return frame_cache::allocate(size); }
