@@ -40,6 +40,8 @@ gyre::task<gyre::io_result<>> read_again(gyre::path_watch& changes, std::string 
         auto read = co_await read_settings(path);
         if (read.ok()) {
             latest.set(read.take());
+        } else if (read.error() == gyre::errc::canceled) {
+            co_return read.error();
         } else {
             std::fprintf(stderr, "the old settings stay: %s\n", read.error().message().c_str());
         }
