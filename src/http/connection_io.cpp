@@ -214,6 +214,18 @@ std::optional<io_result<std::size_t>> framed_source::try_read(mutable_buffer int
     return count(size);
 }
 
+bool framed_source::is_at_hand() const noexcept {
+    if (ended_) return true;
+    if (framing_.by == body_framing::kind::length) return left_ <= io_->in.size();
+    chunk_decoder ahead = chunks_;
+    fields dropped;
+    for (const_buffer rest = io_->in.data();;) {
+        const std::size_t consumed = ahead.decode(rest, dropped).consumed;
+        if (consumed == 0) return ahead.ended();
+        rest = rest.subspan(consumed);
+    }
+}
+
 // How much may be read past the window, which is empty.
 std::size_t framed_source::direct_max(std::size_t wanted) const noexcept {
     std::uint64_t known = wanted;

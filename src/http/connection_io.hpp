@@ -164,6 +164,9 @@ public:
     /// What is certain to come still: of a body with a length.
     [[nodiscard]] std::uint64_t known_left() const noexcept { return left_; }
 
+    /// Whether all that is left of it has come.
+    [[nodiscard]] bool is_at_hand() const noexcept;
+
     /// Whether the peer still waits for "100 Continue".
     [[nodiscard]] bool holds_peer() const noexcept { return continue_due_; }
 

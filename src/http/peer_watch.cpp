@@ -39,7 +39,7 @@ task<io_result<>> watch_peer(connection_io& io, framed_source& body, bool half_c
         }
     }
     if (waited.error() == errc::canceled) co_return waited;
-    if (io.ended == errc::eof && body.ended() && half_close) co_return io_result<>{};
+    if (io.ended == errc::eof && body.is_at_hand() && half_close) co_return io_result<>{};
     co_return error{errc::connection_reset, activity::read};
 }
 

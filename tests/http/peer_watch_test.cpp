@@ -149,6 +149,36 @@ TEST_CASE("a peer that ends its direction waits for its answer where the server 
     });
 }
 
+TEST_CASE("a peer that waits for its answer may have a body that the handler reads late") {
+    on_every_transport([](io_context&) -> task<> {
+        for (const bool whole : {true, false}) {
+            for (std::string body :
+                 {"Content-Length: 9\r\n\r\n123456789",
+                  "Transfer-Encoding: chunked\r\n\r\n9\r\n123456789\r\n0\r\n\r\n"}) {
+                io_result<> waited;
+                io_result<std::string> read;
+                const http::handler handle = [&](http::request& what) -> task<http::response> {
+                    waited = co_await sleep_for(3 * http_watch_wait);
+                    read = co_await what.body.read_all(100);
+                    co_return http::response{http::status::ok, "text/plain", "read"};
+                };
+                traffic over;
+                if (!whole) body.pop_back();
+                over.in = "POST / HTTP/1.1\r\nHost: h\r\n" + body;
+                http::connection_options options;
+                options.half_close = true;
+
+                static_cast<void>(co_await serve_traffic(over, handle, options));
+
+                CAPTURE(body);
+                CHECK(waited.ok() == whole);
+                CHECK(read.ok() == whole);
+                CHECK(over.out.ends_with("read") == whole);
+            }
+        }
+    });
+}
+
 TEST_CASE("what needs no wait is answered to a peer that has ended its direction") {
     on_every_transport([](io_context&) -> task<> {
         waiting_site site;
