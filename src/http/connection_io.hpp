@@ -67,6 +67,9 @@ public:
     /// Whether a flush is under way: `out` is not to be touched then.
     [[nodiscard]] bool flushing() const noexcept { return !idle_.is_set(); }
 
+    /// Why nothing more can be written, if so.
+    [[nodiscard]] error broken() const noexcept { return broken_; }
+
     /// Gives back what rare large messages have taken: thousands of connections that are idle have little.
     /// @pre  both buffers are empty.
     void rest() noexcept;

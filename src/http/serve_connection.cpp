@@ -200,11 +200,11 @@ void server_connection::note_end(http::status code, error failed, std::uint64_t 
     end.status = is_replaced_ ? status::internal_server_error : code;
     if (bytes_are_counted_) end.body_bytes = message_->sink.written();
     else if (!failed) end.body_bytes = bytes;
-    const bool gone =
-        message_->left.is_set() || failed == errc::connection_reset || failed == errc::broken_pipe;
-    if (failed && !is_replaced_) {
-        end.how = gone ? answer_end::kind::client_left : answer_end::kind::cut;
-    }
+    // A producer may fail with the same for reasons of its own.
+    const bool unwritten =
+        io_.broken() && (failed == errc::connection_reset || failed == errc::broken_pipe);
+    if (message_->left.is_set() || unwritten) end.how = answer_end::kind::client_left;
+    else if (failed && !is_replaced_) end.how = answer_end::kind::cut;
     end.took = env_->loop->now() - begun_at_;
     hooks_.on_answered(message_->what, end);
 }

@@ -31,6 +31,11 @@ task<io_result<>> write_and_fail(http::body_writer to) {
     static_cast<void>(co_await write_five(to));
     co_return error{errc::no_buffer_space, activity::read};
 }
+task<io_result<>> write_and_lose(http::body_writer to) {
+    static_cast<void>(co_await write_five(to));
+    // Of a server that it asks, not of its client.
+    co_return error{errc::connection_reset, activity::read};
+}
 task<io_result<>> fail(http::body_writer) {
     co_return error{errc::no_buffer_space, activity::read};
 }
@@ -48,11 +53,18 @@ task<http::response> answer(http::request& what) {
     if (wish == "/fails") {
         co_return http::response{http::status::ok, http::produced_by(write_and_fail)};
     }
+    if (wish == "/loses") {
+        co_return http::response{http::status::ok, http::produced_by(write_and_lose)};
+    }
     if (wish == "/fails-at-once") {
         co_return http::response{http::status::ok, http::produced_by(fail)};
     }
     if (wish == "/waits") {
         co_return http::response{http::status::ok, http::produced_by(write_and_wait)};
+    }
+    if (wish == "/slow") {
+        static_cast<void>(co_await sleep_for(1h));
+        co_return http::response{http::status::ok, "text/plain", "late"};
     }
     if (wish == "/large") co_return http::response{http::status::ok, std::string(100'000, 'x')};
     co_return http::response{http::status::not_found, "text/plain", "none"};
@@ -75,8 +87,10 @@ TEST_CASE("the end of each answer is told once: its status, its bytes, and how i
         {"/produced", "GET", http::status::ok, 5, kind::complete},
         {"/produced", "HEAD", http::status::ok, 0, kind::complete},
         {"/fails", "GET", http::status::ok, 5, kind::cut},
+        {"/loses", "GET", http::status::ok, 5, kind::cut},
         {"/fails-at-once", "GET", http::status::internal_server_error, 0, kind::complete},
-        {"/waits", "GET", http::status::ok, 5, kind::client_left}};
+        {"/waits", "GET", http::status::ok, 5, kind::client_left},
+        {"/slow", "GET", http::status::ok, 4, kind::client_left}};
     on_every_transport([&](io_context&) -> task<> {
         for (const row& each : rows) {
             std::vector<http::answer_end> told;
