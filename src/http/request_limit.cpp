@@ -6,11 +6,11 @@
 
 #include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 namespace gyre::http {
@@ -25,14 +25,19 @@ std::string address_of(const request& what) {
 class known_keys {
 public:
     explicit known_keys(const request_limit_options& options) noexcept
-        : rate_{options.requests}, keys_max_{options.keys_max} {}
+        : rate_{options.requests},
+          keys_max_{options.keys_max},
+          key_bytes_max_{options.key_bytes_max} {}
 
     /// Nothing if the request may go on; else when another one may.
     [[nodiscard]] std::optional<duration> ask(const std::string& key, time_point now) {
         const std::lock_guard<std::mutex> alone{lock_};
         const auto [found, is_new] = by_key_.try_emplace(key);
         if (is_new) {
-            if (by_key_.size() > keys_max_) forget_oldest();
+            key_bytes_ += key.size();
+            while (by_key_.size() > keys_max_ ||
+                   (key_bytes_ > key_bytes_max_ && by_key_.size() > 1))
+                forget_oldest();
             last_asked_.push_back(entry{&found->first, token_bucket{rate_, now}});
             found->second = std::prev(last_asked_.end());
         } else {
@@ -52,13 +57,17 @@ private:
     void forget_oldest() noexcept {
         const auto found = by_key_.find(*last_asked_.front().key);
         last_asked_.pop_front();
+        key_bytes_ -= found->first.size();
         by_key_.erase(found);
     }
 
     const token_rate rate_;
     const std::size_t keys_max_;
+    const std::size_t key_bytes_max_;
     std::mutex lock_;
-    std::unordered_map<std::string, std::list<entry>::iterator> by_key_;
+    // A tree: no client can choose keys that make it slow.
+    std::map<std::string, std::list<entry>::iterator> by_key_;
+    std::size_t key_bytes_ = 0;    // Of its keys.
     std::list<entry> last_asked_;  // The one that asked longest ago stands first.
 };
 

@@ -8,6 +8,9 @@
 
 #include <base/ending.hpp>
 #include <doctest/doctest.h>
+#include <gyre/base/build.hpp>
+
+#include <malloc.h>
 
 #include <chrono>
 #include <string>
@@ -95,6 +98,57 @@ TEST_CASE("a program's own key says whose request it is, and keys beyond the bou
         CHECK(known.served == 0);
         const outcome anew = co_await ask(handle, "b", 9);
         CHECK(anew.served == 4);
+    };
+    in_a_world(body());
+}
+
+TEST_CASE("keys are forgotten as well for the room that their texts take") {
+    const auto body = []() -> task<> {
+        http::request_limit_options options;
+        options.key = [](const http::request& what) { return std::string{what.peer()}; };
+        options.key_bytes_max = 100;
+        const http::handler handle = limited_by(options);
+        const std::string a(50, 'a');
+        const std::string b(50, 'b');
+        const std::string large(1'000, 'l');
+        const outcome of_a = co_await ask(handle, a, 4);
+        CHECK(of_a.served == 4);
+        const outcome of_b = co_await ask(handle, b, 4);
+        CHECK(of_b.served == 4);
+        const outcome both_known = co_await ask(handle, a, 1);
+        CHECK(both_known.served == 0);
+        const outcome third = co_await ask(handle, "c", 4);  // In the place of b.
+        CHECK(third.served == 4);
+        const outcome still_known = co_await ask(handle, a, 1);
+        CHECK(still_known.served == 0);
+        const outcome anew = co_await ask(handle, b, 9);
+        CHECK(anew.served == 4);
+        const outcome alone = co_await ask(handle, large, 9);
+        CHECK(alone.served == 4);
+        const outcome again = co_await ask(handle, large, 9);
+        CHECK(again.served == 0);
+        const outcome last = co_await ask(handle, a, 9);
+        CHECK(last.served == 4);
+    };
+    in_a_world(body());
+}
+
+TEST_CASE("keys that clients choose take no more memory than they may") {
+    const auto body = []() -> task<> {
+        http::request_limit_options options;
+        options.key = [](const http::request& what) { return std::string{what.peer()}; };
+        options.keys_max = 1'000;
+        const http::handler handle = limited_by(options);
+        const auto memory_in_use = [] { return ::mallinfo2().uordblks + ::mallinfo2().hblkhd; };
+        const std::size_t before = memory_in_use();
+        for (int each = 0; each < 1'000; ++each) {
+            const std::string name = std::to_string(each) + std::string(60'000, 'k');
+            const outcome got = co_await ask(handle, name, 1);
+            CHECK(got.served == 1);
+        }
+        if (recycles_memory) CHECK(memory_in_use() - before < 20'000'000);
+        const outcome last = co_await ask(handle, "999" + std::string(60'000, 'k'), 9);
+        CHECK(last.served == 3);  // It is remembered as any other.
     };
     in_a_world(body());
 }

@@ -30,6 +30,10 @@ struct request_limit_options {
     /// Keys that are remembered, at their text and some 100 bytes each; at least 1. Beyond that the one that
     /// has asked last the longest time ago is forgotten, and begins anew with a full burst.
     std::size_t keys_max = 20'000;
+
+    /// Of their texts together, which clients may choose; beyond that others are forgotten as well. One alone
+    /// is remembered whatever its size.
+    std::size_t key_bytes_max = std::size_t{16} << 20;
 };
 
 /// Answers 429 with `retry-after` (RFC 6585, 4) to requests beyond the rate, without the next handler.
