@@ -61,6 +61,8 @@ std::string as_browsers_write(std::string_view text) {
 // what stands in quotes is no quoted string of RFC 9110.
 std::optional<std::string> form_parameter_of(std::string_view value, std::string_view name) {
     std::string_view rest = value.substr(std::min(value.find(';'), value.size()));
+    bool may_close =
+        true;  // Where one quote is not closed no later one is, and is not looked at again.
     while (!rest.empty()) {
         rest = trimmed(rest.substr(1));  // Behind a semicolon.
         const std::size_t end = std::min(rest.find_first_of("=;"), rest.size());
@@ -68,8 +70,9 @@ std::optional<std::string> form_parameter_of(std::string_view value, std::string
         rest.remove_prefix(end);
         if (!rest.starts_with('=')) continue;
         rest = trimmed(rest.substr(1));
-        const std::size_t quote =
-            rest.starts_with('"') ? closing_quote(rest.substr(1)) : std::string_view::npos;
+        const bool quoted = may_close && rest.starts_with('"');
+        const std::size_t quote = quoted ? closing_quote(rest.substr(1)) : std::string_view::npos;
+        if (quoted) may_close = quote != std::string_view::npos;
         if (quote != std::string_view::npos) {
             if (is_wanted) return as_browsers_write(rest.substr(1, quote));
             rest = trimmed(rest.substr(quote + 2));
