@@ -522,8 +522,17 @@ task<io_result<>> server_connection::upgrade(response it) {
     if (!sent.ok()) co_return sent;
     upgraded_connection to{std::move(io_.stream), std::string{gyre::text_of(io_.in.data())}};
     const upgrade_function go_on = std::move(it.upgrade);
-    co_await go_on(std::move(to));
-    co_return io_result<>{};
+    const auto begin = [&]() -> task<io_result<>> {
+        co_await go_on(std::move(to));
+        co_return io_result<>{};
+    };
+    exception_slot failure;
+    kept_in running{begin(), failure};
+    const std::optional<io_result<>> ran = co_await running;
+    if (ran) co_return *ran;
+    if (hooks_.on_exception) hooks_.on_exception(message_->what, failure);
+    failure.rethrow_if_any();
+    co_return error{errc::broken_promise, activity::unknown};
 }
 
 }  // namespace

@@ -3,8 +3,10 @@
 // What middleware does about exceptions that leave a handler.
 #include <gyre/http/access_log.hpp>
 #include <gyre/http/metrics.hpp>
+#include <gyre/http/serve_connection.hpp>
 #include <gyre/sync/sleep.hpp>
 
+#include <http/fed_stream.hpp>
 #include <support/harness.hpp>
 
 #include <chrono>
@@ -44,5 +46,38 @@ TEST_CASE("a request whose handler throws is logged and counted as the 500 that 
         CHECK(text.find("http_requests_total{method=\"GET\",status=\"5xx\"} 1\n") !=
               std::string::npos);
         CHECK(text.find("http_requests_in_flight 0\n") != std::string::npos);
+    });
+}
+
+TEST_CASE("an exception that leaves what a connection was given to is told, and travels on") {
+    on_every_backend([](io_context&) -> task<> {
+        const handler handle = [](request&) -> task<response> {
+            response answer{status::switching_protocols};
+            answer.fields.set("upgrade", "talk");
+            answer.upgrade = [](upgraded_connection) -> task<> {
+                co_await yield();
+                throw std::runtime_error{"a mistake of the session"};
+            };
+            co_return answer;
+        };
+        std::string told;
+        connection_hooks hooks;
+        hooks.on_exception = [&](const request& what, exception_slot& failure) {
+            told.append(what.target()).append(" ").append(describe(failure.share().take()));
+        };
+        traffic over;
+        over.in = "GET /talk HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: talk\r\n\r\n";
+        std::string thrown;
+
+        try {
+            static_cast<void>(
+                co_await serve_connection(any_stream{fed_stream{over}}, handle, {}, hooks));
+        } catch (const std::runtime_error& it) {
+            thrown = it.what();
+        }
+
+        CHECK(told == "/talk std::runtime_error: a mistake of the session");
+        CHECK(thrown == "a mistake of the session");
+        CHECK(over.out.starts_with("HTTP/1.1 101 "));
     });
 }

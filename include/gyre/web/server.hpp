@@ -83,7 +83,8 @@ struct server_options {
     /// Told of a handshake that failed, and of the details that OpenSSL has; on the connection's loop.
     std::function<void(error, std::string_view details, const endpoint& peer)> on_handshake_failed;
 
-    /// Told of an exception that left the handler; the client gets 500. On the connection's loop.
+    /// Told of an exception that left the handler, so that the client gets 500, or what an answer has given
+    /// the connection to, such as the session of a WebSocket. On the connection's loop.
     std::function<void(const http::request&, exception_slot&)> on_exception;
 
     /// Told of how answers have ended: bytes, time, and whether the client was there. On the connection's
