@@ -17,6 +17,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <initializer_list>
 #include <string_view>
 
 namespace gyre {
@@ -148,6 +149,16 @@ task<error> open_streams(io_context& on, const process_options& how, stream_ends
 
 // Of a process that has ended by now or will: it is not waited for longer than a kill takes.
 constexpr duration kill_patience = std::chrono::seconds{10};
+
+// Of several outcomes the one that has stopped the others.
+error cause_among(std::initializer_list<error> outcomes) noexcept {
+    error stopped;
+    for (const error each : outcomes) {
+        if (each && each != errc::canceled) return each;
+        if (each) stopped = each;
+    }
+    return stopped;
+}
 
 task<io_result<>> feed(process& to, const_buffer input) {
     const io_result<std::size_t> written = co_await write_all(to.input(), input);
@@ -326,9 +337,9 @@ task<io_result<process_output>> run_process(std::string program, process_options
     auto ended = co_await when_all(feed(child, input), read_all(child.output(), kept_bytes_max),
                                    read_all(child.error(), kept_bytes_max), child.wait());
     auto& [fed, output, errors, status] = ended;
-    for (const gyre::error failed : {fed.error(), output.error(), errors.error(), status.error()}) {
-        if (failed) co_return failed;
-    }
+    if (const gyre::error failed =
+            cause_among({fed.error(), output.error(), errors.error(), status.error()}))
+        co_return failed;
     said.output = output.take();
     said.error = errors.take();
     said.status = status.value();

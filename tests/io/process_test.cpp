@@ -451,6 +451,12 @@ const std::vector<conformance_row> on_the_kernel{
 
          const auto talker = co_await run_process("yes", {}, {}, 10'000);
          CHECK(talker.error() == errc::limit_exceeded);
+         // Whatever else of the run ends with it: here its input, which no program reads any more.
+         const std::string much(4 << 20, 'x');
+         const auto echo = co_await run_process("cat", {}, bytes_of(much), 10'000);
+         CHECK(echo.error() == errc::limit_exceeded);
+         const auto complainer = co_await run_process("sh", shell("yes >&2"), {}, 10'000);
+         CHECK(complainer.error() == errc::limit_exceeded);
          const auto given_up = co_await with_timeout(5ms, run_process("sleep", [] {
                                                          process_options forever;
                                                          forever.arguments = {"1000"};
