@@ -113,7 +113,7 @@ task<io_result<connection_pool::lease>> connection_pool::take(const url& where) 
     const std::string key = forwarded ? std::string{"proxy"}
                                       : (by_proxy ? "proxy " : "") + where.scheme() + "://" +
                                             where.authority_with_port();
-    const auto [at, is_new] = places_.try_emplace(key, options_.connections_per_origin_max);
+    const auto [at, is_new] = places_.try_emplace(key, options_.connections_per_origin_max, all_);
     if (is_new) {
         at->second.self = at;
         at->second.may_share = connector_.may_multiplex(where);
@@ -137,7 +137,6 @@ task<io_result<>> connection_pool::renew(lease& it, const url& where) {
 task<io_result<>> connection_pool::settle(lease& it, const url& where) {
     place& here = it.at_->second;
     if (!it.permits_) {
-        // First the place's: what waits for a slow origin takes nothing from the others.
         io_result<origin::turn_awaiter::turn> turn = co_await here.turn();
         if (!turn.ok()) co_return turn.error();
         origin::turn_awaiter::turn got = turn.take();
@@ -145,9 +144,6 @@ task<io_result<>> connection_pool::settle(lease& it, const url& where) {
         it.reused = it.shared_.get() != nullptr;
         if (it.reused) co_return io_result<>{};
         it.permits_ = std::move(got.permits);
-        io_result<semaphore::permits> of_all = co_await all_.acquire_permits();
-        if (!of_all.ok()) co_return of_all.error();
-        it.permits_.one_of_all = of_all.take();
     }
     it.reused = true;
     if (shared_connection* const other = here.with_room()) {

@@ -11,7 +11,6 @@
 #include <gyre/coro/timer.hpp>
 #include <gyre/coro/work.hpp>
 #include <gyre/http/client_connection.hpp>
-#include <gyre/sync/semaphore.hpp>
 #include <gyre/web/client.hpp>
 #include <web/connector.hpp>
 #include <web/shared_connection.hpp>
@@ -123,7 +122,8 @@ private:
 
     // Where connections lead. Invariant: in the map while it has users or connections that rest.
     struct place : origin {
-        explicit place(std::size_t connections_max) noexcept : origin{connections_max} {}
+        place(std::size_t connections_max, connection_budget& from) noexcept
+            : origin{connections_max, from} {}
 
         std::list<rest_list::iterator> resting_here;  // The one that came last stands last.
         places::iterator self;
@@ -152,7 +152,7 @@ private:
     client_options& options_;
     client_counters& counters_;
     connector connector_;
-    semaphore all_;
+    connection_budget all_;
     places places_;
     rest_list resting_;  // The one that came first stands first: all rest for as long.
     std::size_t idle_count_ = 0;

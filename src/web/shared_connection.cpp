@@ -9,10 +9,24 @@ namespace gyre::web {
 
 // -------- Permits --------
 
+bool connection_budget::take(origin& of) noexcept {
+    if (available_ > 0) {
+        --available_;
+        return true;
+    }
+    if (!of.linked()) waiting_.push_back(of);
+    return false;
+}
+
+// Who was first gets it, and stands last if it wants more.
+void connection_budget::give_back() noexcept {
+    ++available_;
+    while (available_ > 0 && !waiting_.empty()) waiting_.pop_front().serve();
+}
+
 connection_permits& connection_permits::operator=(connection_permits&& other) noexcept {
     if (this == &other) return *this;
     release();
-    one_of_all = std::move(other.one_of_all);
     of_ = std::exchange(other.of_, nullptr);
     finds_out_ = std::exchange(other.finds_out_, false);
     return *this;
@@ -25,11 +39,11 @@ void connection_permits::found_out() noexcept {
 }
 
 void connection_permits::release() noexcept {
-    one_of_all.release();
     origin* const of = std::exchange(of_, nullptr);
     if (of == nullptr) return;
     if (std::exchange(finds_out_, false)) of->finding_out = false;
     --of->connections;
+    of->budget.give_back();
     of->serve();
 }
 
@@ -134,7 +148,7 @@ bool origin::grant(turn_awaiter& to) noexcept {
         to.got_.shared = shared_connection::claim{*joined};
         return true;
     }
-    if (connections >= connections_max || !knows_enough()) return false;
+    if (connections >= connections_max || !knows_enough() || !budget.take(*this)) return false;
     ++connections;
     finding_out = may_share;
     to.got_.permits = connection_permits{*this, may_share};

@@ -6,8 +6,8 @@
 // the right to make another, is theirs. RFC 9113, 9.1: one connection serves as long as it has room.
 #pragma once
 
+#include <gyre/base/intrusive.hpp>
 #include <gyre/coro/launch.hpp>
-#include <gyre/sync/semaphore.hpp>
 #include <gyre/sync/waiters.hpp>
 #include <web/versions.hpp>
 
@@ -20,6 +20,23 @@ namespace gyre::web {
 
 struct origin;
 
+/// The connections that a client may have to all origins. Of origins whose requests want one while there is
+/// none, the first to ask gets the next; their requests still wait for a stream meanwhile. Does not move.
+class connection_budget {
+public:
+    explicit connection_budget(std::size_t most) noexcept : available_{most} {}
+
+    /// Takes one. False if there is none: `of` is asked to `serve` when one is given back.
+    [[nodiscard]] bool take(origin& of) noexcept;
+    void give_back() noexcept;
+
+    [[nodiscard]] std::size_t available() const noexcept { return available_; }
+
+private:
+    std::size_t available_;  // Invariant: 0 while an origin waits.
+    list<origin> waiting_;
+};
+
 /// The right to a connection: one of the origin's, one of the client's. Moves.
 class connection_permits {
 public:
@@ -27,8 +44,7 @@ public:
     /// @param  finds_out  Others wait until it is known what the connection is.
     connection_permits(origin& of, bool finds_out) noexcept : of_{&of}, finds_out_{finds_out} {}
     connection_permits(connection_permits&& other) noexcept
-        : one_of_all{std::move(other.one_of_all)},
-          of_{std::exchange(other.of_, nullptr)},
+        : of_{std::exchange(other.of_, nullptr)},
           finds_out_{std::exchange(other.finds_out_, false)} {}
     connection_permits& operator=(connection_permits&& other) noexcept;
     ~connection_permits() { release(); }
@@ -38,8 +54,6 @@ public:
     void release() noexcept;
 
     [[nodiscard]] explicit operator bool() const noexcept { return of_ != nullptr; }
-
-    semaphore::permits one_of_all;
 
 private:
     origin* of_ = nullptr;
@@ -134,8 +148,11 @@ private:
 };
 
 /// What requests to one place wait for. Does not move.
-struct origin {
-    explicit origin(std::size_t most) noexcept : connections_max{most} {}
+struct origin : list_link<> {
+    /// @param  from  Borrowed.
+    origin(std::size_t most, connection_budget& from) noexcept
+        : connections_max{most}, budget{from} {}
+    ~origin() { unlink(); }
 
     /// Waits for its turn, first come, first served.
     class turn_awaiter final : public waiter {
@@ -170,6 +187,7 @@ struct origin {
     void serve() noexcept;
 
     const std::size_t connections_max;
+    connection_budget& budget;
     std::size_t connections = 0;  ///< Permits for them.
     waiters queue;
     std::vector<std::shared_ptr<shared_connection>> shared;

@@ -8,6 +8,7 @@
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/latch.hpp>
 #include <gyre/sync/sleep.hpp>
+#include <gyre/sync/timeout.hpp>
 #include <gyre/web/server.hpp>
 #include <support/settle.hpp>
 
@@ -430,6 +431,52 @@ TEST_CASE("an idle connection of HTTP/2 makes room for one to elsewhere") {
             CHECK(web.counters().connections == 3);
         };
         co_await with_site(io, tell, tls_on_loop(), body);
+    };
+    everywhere(run);
+}
+
+TEST_CASE("a request for which no connection is left goes on where the next stream gets free") {
+    const auto run = [](io_context& io) -> task<> {
+        latch both_here{2};
+        event short_may_end;
+        event long_may_end;
+        const auto handle = [&](http::request& what) -> task<http::response> {
+            if (what.path() != "/third") both_here.count_down();
+            if (what.path() == "/short") static_cast<void>(co_await short_may_end.wait());
+            if (what.path() == "/long") static_cast<void>(co_await long_may_end.wait());
+            co_return http::response{http::status::ok, "text/plain", "ended"};
+        };
+        const auto body = [&](const listening_site& site) -> task<> {
+            client_options options = multiplexing();
+            options.connections_max = 1;
+            options.streams_max = 2;
+            client web{options};
+            event third_ended;
+            std::vector<fetched> all;
+            const auto requests = [&](task_group& group) -> task<> {
+                const auto begin = [&](std::string_view target, event* ended) {
+                    group.spawn(fetch(web, request_to(site.url(target, "https"))),
+                                [&all, ended](fetched got) {
+                                    all.push_back(std::move(got));
+                                    if (ended != nullptr) ended->set();
+                                });
+                };
+                begin("/long", nullptr);
+                begin("/short", nullptr);
+                static_cast<void>(co_await both_here.wait());
+                begin("/third", &third_ended);
+                co_await settle();
+                short_may_end.set();
+                const io_result<> went_on = co_await with_timeout(5s, third_ended.wait());
+                CHECK(went_on.ok());
+                long_may_end.set();
+            };
+            co_await with_group(requests);
+            CHECK(all.size() == 3);
+            check_all(all, "ended");
+            CHECK(web.counters().connections == 1);
+        };
+        co_await with_site(io, handle, tls_on_loop(), body);
     };
     everywhere(run);
 }
