@@ -16,9 +16,13 @@ namespace {
 
 http2::client_options limits_of(const http::client_options& from, std::size_t streams_max,
                                 std::function<void()> on_change) {
+    constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
     http2::client_options made;
-    made.streams_max = static_cast<std::uint32_t>(
-        std::min<std::size_t>(streams_max, std::numeric_limits<std::uint32_t>::max()));
+    made.streams_max = static_cast<std::uint32_t>(std::min<std::uint64_t>(streams_max, most));
+    // RFC 9113, 5.2.2: one window for all that come would let a response that is not read hold up others,
+    // which the program may need before it reads that.
+    made.windows.connection_bytes = static_cast<std::uint32_t>(
+        std::min(std::uint64_t{made.streams_max} * made.windows.stream_bytes, most));
     made.head_bytes_max = from.head.bytes_max;
     made.fields_max = from.head.fields_max;
     made.body_bytes_max = from.body_bytes_max;

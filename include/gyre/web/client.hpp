@@ -51,7 +51,8 @@ struct client_options {
     /// HTTP/2 as many as its server allows, at most `streams_max`; further ones wait for their turn.
     std::size_t connections_max = 256;
     std::size_t connections_per_origin_max = 8;
-    std::size_t streams_max = 100;  ///< Requests at a time on one connection of HTTP/2.
+    /// Requests at a time on one connection of HTTP/2. Of each response 256 KiB may wait for its reader.
+    std::size_t streams_max = 100;
 
     /// Speak HTTP/2 to servers of https that agree on it (ALPN), as far as `settings` offers "h2" and the
     /// build has it.

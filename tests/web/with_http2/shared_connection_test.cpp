@@ -481,6 +481,36 @@ TEST_CASE("a request for which no connection is left goes on where the next stre
     everywhere(run);
 }
 
+TEST_CASE("responses that are not read hold up no others on their connection") {
+    const auto run = [](io_context& io) -> task<> {
+        const auto handle = [](http::request&) -> task<http::response> {
+            co_return http::response{http::status::ok, "text/plain", std::string(400'000, 'x')};
+        };
+        const auto body = [](const listening_site& site) -> task<> {
+            client_options options = multiplexing();
+            options.exchange.body_silence_max = 5s;
+            client web{options};
+            std::vector<client_response> unread;
+            for (int each = 0; each < 12; ++each) {
+                io_result<client_response> got = co_await web.get(site.url("/", "https"));
+                REQUIRE(got.ok());
+                unread.push_back(got.take());
+                co_await settle();
+            }
+            const fetched last = co_await fetch(web, request_to(site.url("/", "https")));
+            CHECK_FALSE(last.failed);
+            CHECK(last.text.size() == 400'000);
+            for (const client_response& each : unread) {
+                const io_result<std::string> text = co_await each.text();
+                CHECK(text.value().size() == 400'000);
+            }
+            CHECK(web.counters().connections == 1);
+        };
+        co_await with_site(io, handle, tls_on_loop(), body);
+    };
+    everywhere(run);
+}
+
 TEST_CASE("requests that wait for a first connection that fails do not wait for one attempt each") {
     const auto run = [](io_context& io) -> task<> {
         // Each attempt takes as long as it may, so 20 in a row would take 20 times as long.
