@@ -75,7 +75,8 @@ private:
     [[nodiscard]] bool in_haste() const noexcept;
     void work_until_closed() noexcept;
     void write_taken(std::uint64_t dropped) noexcept;
-    [[nodiscard]] std::size_t write_out(std::string_view text) noexcept;
+    [[nodiscard]] std::size_t write_out(std::string_view lines) noexcept;
+    [[nodiscard]] std::size_t write_bytes(std::string_view text) noexcept;
     [[nodiscard]] bool wait_for_room() noexcept;
     void open_anew() noexcept;
     void learn_target() noexcept;
@@ -218,15 +219,12 @@ void log_writer::state::work_until_closed() noexcept {
 
 // What was lost is said in front, where it is missing, what was dropped behind.
 void log_writer::state::write_taken(std::uint64_t dropped) noexcept {
-    if (torn_ && write_out("\n") == 1) torn_ = false;
     if (untold_ > 0) {
         const std::string text = missing_lines(untold_, counters().failure.message());
         if (write_out(text) == text.size()) untold_ = 0;
     }
-    const std::size_t out = torn_ ? 0 : write_out(taken_);
-    const std::string_view rest = std::string_view{taken_}.substr(out);
-    torn_ = torn_ || (out > 0 && taken_[out - 1] != '\n');
-    const std::uint64_t lost = lines_in(rest);
+    const std::size_t out = write_out(taken_);
+    const std::uint64_t lost = lines_in(std::string_view{taken_}.substr(out));
     untold_ += lost;
     {
         const std::lock_guard hold{mutex_};
@@ -236,10 +234,19 @@ void log_writer::state::write_taken(std::uint64_t dropped) noexcept {
     taken_.clear();
     if (dropped == 0) return;
     const std::string text = missing_lines(dropped, "there was no room for them");
-    if (torn_ || write_out(text) != text.size()) untold_ += dropped;
+    if (write_out(text) != text.size()) untold_ += dropped;
 }
 
-std::size_t log_writer::state::write_out(std::string_view text) noexcept {
+// Lines, behind the end of one of which only a part was written.
+std::size_t log_writer::state::write_out(std::string_view lines) noexcept {
+    if (torn_) torn_ = write_bytes("\n") == 0;
+    if (torn_) return 0;
+    const std::size_t out = write_bytes(lines);
+    torn_ = out > 0 && lines[out - 1] != '\n';
+    return out;
+}
+
+std::size_t log_writer::state::write_bytes(std::string_view text) noexcept {
     std::size_t out = 0;
     while (out < text.size()) {
         write_operation op{bytes_of(text.substr(out))};

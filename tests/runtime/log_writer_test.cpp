@@ -239,6 +239,38 @@ TEST_CASE(
     CHECK(how.signal == 0);
 }
 
+TEST_CASE(
+    "where a word on missing lines has room in part only, the next one has a line of its own") {
+    const ending how = ending_of([] {
+        const scratch_directory home;
+        log_writer log = opened_at(home / "log");
+        const auto allow = [](rlim_t bytes) {
+            const rlimit limit{bytes, RLIM_INFINITY};
+            expects(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+        };
+        allow(3);
+        CHECK(log.write("first"));
+        expects(log.flush_blocking().error() == errc::file_too_large);
+        allow(10);
+        CHECK(log.write("second"));
+        expects(log.flush_blocking().error() == errc::file_too_large);
+        expects(home.get("log") == "fir\ngyre: ", "a part of the word");
+
+        allow(RLIM_INFINITY);
+        expects(log.write("third"));
+        expects(log.flush_blocking().ok());
+
+        expects(home.get("log") ==
+                    "fir\ngyre: \n"
+                    "gyre: 2 lines are missing here: write: File too large\n"
+                    "third\n",
+                "the file tells");
+    });
+
+    CHECK(how.said == "");
+    CHECK(how.signal == 0);
+}
+
 TEST_CASE("a reader that has left costs lines, and neither a signal nor the log") {
     const scratch_directory home;
     fifo left{home};
