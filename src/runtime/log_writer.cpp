@@ -74,6 +74,7 @@ private:
     [[nodiscard]] bool has_work() const noexcept;
     [[nodiscard]] bool in_haste() const noexcept;
     void work_until_closed() noexcept;
+    void gather(std::unique_lock<std::mutex>& hold) noexcept;
     void write_taken(std::uint64_t dropped) noexcept;
     [[nodiscard]] std::size_t write_out(std::string_view lines) noexcept;
     [[nodiscard]] std::size_t write_bytes(std::string_view text) noexcept;
@@ -201,7 +202,7 @@ void log_writer::state::work_until_closed() noexcept {
     std::unique_lock hold{mutex_};
     for (;;) {
         wanted_.wait(hold, [this] { return has_work(); });
-        static_cast<void>(wanted_.wait_for(hold, how_.gather_time, [this] { return in_haste(); }));
+        gather(hold);
         std::swap(waiting_, taken_);
         const std::uint64_t up_to = asked_;
         const std::uint64_t dropped = std::exchange(untold_dropped_, 0);
@@ -215,6 +216,13 @@ void log_writer::state::work_until_closed() noexcept {
         done_.notify_all();
         if (last && waiting_.empty()) return;
     }
+}
+
+void log_writer::state::gather(std::unique_lock<std::mutex>& hold) noexcept {
+    const auto is_over = [this] { return in_haste(); };
+    const time_point until = deadline_after(system_host::instance().now(), how_.gather_time);
+    if (until == never) wanted_.wait(hold, is_over);
+    else static_cast<void>(wanted_.wait_until(hold, until, is_over));
 }
 
 // What was lost is said in front, where it is missing, what was dropped behind.

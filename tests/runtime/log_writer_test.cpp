@@ -271,6 +271,21 @@ TEST_CASE(
     CHECK(how.signal == 0);
 }
 
+TEST_CASE("lines may gather until they are asked for or half of the memory is full") {
+    const scratch_directory home;
+    log_options patient;
+    patient.gather_time = duration::max();
+    patient.bytes_max = 100;
+    log_writer log = opened_at(home / "log", patient);
+
+    CHECK(log.write("one"));
+    CHECK(home.get("log").empty());
+    CHECK(log.flush_blocking().ok());
+    CHECK(home.get("log") == "one\n");
+    CHECK(log.write(std::string(50, 'x')));
+    CHECK(eventually([&] { return home.get("log").size() == 55; }));
+}
+
 TEST_CASE("a reader that has left costs lines, and neither a signal nor the log") {
     const scratch_directory home;
     fifo left{home};
