@@ -5,6 +5,7 @@
 
 #include <gyre/base/buffer.hpp>
 #include <gyre/base/last_words.hpp>
+#include <gyre/coro/this_task.hpp>
 #include <gyre/runtime/call.hpp>
 #include <gyre/runtime/handle.hpp>
 #include <runtime/fork_count.hpp>
@@ -362,7 +363,13 @@ io_result<> log_writer::flush_blocking(time_point deadline) noexcept {
     return state_->flush(deadline);
 }
 
+// The loop may have a clock of its own, which a worker's thread does not wait by.
 task<io_result<>> log_writer::flush(time_point deadline) {
+    loop& home = co_await this_task::loop();
+    if (deadline != never) {
+        const duration left = time_left(deadline, home.read_clock());
+        deadline = deadline_after(system_host::instance().now(), left);
+    }
     io_result<> flushed;
     const auto wait = [&] { flushed = flush_blocking(deadline); };
     const io_result<> ran = co_await blocking(wait);

@@ -6,10 +6,12 @@
 
 #include <base/ending.hpp>
 #include <gyre/base/check.hpp>
+#include <gyre/coro/this_task.hpp>
 #include <gyre/io/signals.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <gyre/test/world.hpp>
 #include <support/harness.hpp>
 #include <support/scratch_directory.hpp>
 #include <support/settle.hpp>
@@ -284,6 +286,21 @@ TEST_CASE("lines may gather until they are asked for or half of the memory is fu
     CHECK(home.get("log") == "one\n");
     CHECK(log.write(std::string(50, 'x')));
     CHECK(eventually([&] { return home.get("log").size() == 55; }));
+}
+
+TEST_CASE("a flush in a world waits by the world's clock, not by the machine's") {
+    test::world world;
+    const auto body = []() -> task<> {
+        const scratch_directory home;
+        log_writer log = opened_at(home / "log");
+        loop& here = co_await this_task::loop();
+        CHECK(log.write("one"));
+        const io_result<> flushed = co_await log.flush(deadline_after(here.read_clock(), 1h));
+        CHECK(flushed.error() == error{});
+        CHECK(home.get("log") == "one\n");
+    };
+    const auto ended = world.run(world.add("here"), body(), 24h);
+    CHECK_MESSAGE(ended.ok(), ended.text());
 }
 
 TEST_CASE("a reader that has left costs lines, and neither a signal nor the log") {
