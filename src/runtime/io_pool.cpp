@@ -7,6 +7,7 @@
 #include <gyre/base/wait_briefly.hpp>
 #include <runtime/fork_count.hpp>
 #include <runtime/pool_member.hpp>
+#include <runtime/processor_quota.hpp>
 #include <runtime/started_thread.hpp>
 #include <runtime/wake_state.hpp>
 
@@ -43,8 +44,9 @@ void pin_to(int processor) noexcept {
 
 unsigned count_of(const io_pool_options& options) {
     if (options.threads != 0) return options.threads;
-    return std::clamp(static_cast<unsigned>(processors_allowed().size()), 1U,
-                      pool_state::members_max);
+    auto count = static_cast<unsigned>(processors_allowed().size());
+    if (const unsigned quota = processors_by_quota(); quota != 0) count = std::min(count, quota);
+    return std::clamp(count, 1U, pool_state::members_max);
 }
 
 }  // namespace

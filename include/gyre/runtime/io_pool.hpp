@@ -27,7 +27,11 @@ struct pool_state;
 struct io_pool_options {
     io_pool_options() noexcept = default;
 
-    unsigned threads = 0;     ///< 0 to 256. 0: as many as processors that this process may use.
+    /// 0 to 256. 0: as many as processors that this process may use when the pool is made, by its affinity
+    /// and by the processor time that its control groups leave it (cgroups(7)), rounded up: 3 of a container
+    /// that may use 2.5. Where sandboxes let neither be read it is 1, or the limit that is known.
+    unsigned threads = 0;
+
     io_context_options loop;  ///< Of each of them. If not all can be on io_uring, none is.
 
     /// Keeps the first thread on the first processor that this process may use, and so on.
