@@ -6,31 +6,24 @@
 // the kernel's own use, where a signal met the thread that it has. Neither was asked for, and neither is an
 // end: docs/decisions/0059-what-a-ring-did-not-do.md has the table. Tests of io_uring; epoll has no such
 // results.
-#include <base/ending.hpp>
 #include <gyre/io/acceptor.hpp>
 #include <gyre/io/datagram_batch.hpp>
 #include <gyre/io/file.hpp>
 #include <gyre/io/file_system.hpp>
 #include <gyre/io/pipe.hpp>
-#include <gyre/io/run.hpp>
 #include <gyre/io/udp_socket.hpp>
 #include <gyre/runtime/io_context.hpp>
 #include <runtime/scripted_ring.hpp>
 #include <support/harness.hpp>
 #include <support/refusals.hpp>
 #include <support/scratch_directory.hpp>
-#include <support/skip.hpp>
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -267,32 +260,11 @@ void for_each_row(const std::function<void(const row&, backend_choice)>& body) {
     }
 }
 
-// No thread more for this process, which becomes another user for it: root may always have one.
-void allow_no_threads() {
-    const rlimit limit{1, 1};
-    REQUIRE(::setrlimit(RLIMIT_NPROC, &limit) == 0);
-    const auto user = 60'000 + static_cast<uid_t>(::getpid() % 5'000);
-    REQUIRE(::setgid(user) == 0);
-    REQUIRE(::setuid(user) == 0);
-}
-
 std::vector<backend_choice> tiers_and_epoll() {
     std::vector<backend_choice> all = tiers_here();
     all.push_back(backend_choice::epoll);
     return all;
 }
-
-/// A directory with a file that every user may change.
-struct open_to_all {
-    open_to_all() {
-        namespace fs = std::filesystem;
-        path.put("there", "what is there");
-        fs::permissions(path.path(), fs::perms::all);
-        fs::permissions(path / "there", fs::perms::all);
-    }
-
-    scratch_directory path;
-};
 
 }  // namespace
 
@@ -321,67 +293,6 @@ TEST_CASE("what a ring breaks off again and again is short of resources, and not
             INFO(std::string{each.name}, " on ", std::string{describe(tier)});
             CHECK(end_with(each, tier, {-ECANCELED, -ECANCELED}) == errc::resource_unavailable);
         }
-    }
-}
-
-TEST_CASE("a file operation that neither ring nor worker has a thread for is short of resources") {
-    if (::getuid() != 0) return skip("only root can become a user without threads");
-    for (const backend_choice each : tiers_and_epoll()) {
-        INFO("backend ", std::string{describe(each)});
-        const open_to_all there;
-        const scratch_directory& directory = there.path;
-        check_in_child([each, &directory](child_process& me) {
-            allow_no_threads();
-            io_context io{require(each)};
-            if (io.status()) return;  // Without privileges there may be no memory for a ring.
-            const auto use = [&]() -> task<> {
-                auto opened = co_await file::open(directory / "there", file_options::updating());
-                file it = file::adopt(io, ::open((directory / "there").c_str(), O_RDWR));
-                const auto written = co_await it.write_some_at(0, bytes_of("given"));
-                const auto kept = co_await it.write_durably_at(0, bytes_of("given"));
-                const auto synced = co_await it.sync_all();
-                const auto allocated = co_await it.allocate(0, 1 << 20);
-                const auto resized = co_await it.resize(10);
-                const auto renamed = co_await rename_file(directory / "there", directory / "x");
-                const auto made = co_await make_directory(directory / "made");
-                for (const error end :
-                     {opened.error(), written.error(), kept.error(), synced.error(),
-                      allocated.error(), resized.error(), renamed.error(), made.error()}) {
-                    me.check(!end || end == errc::resource_unavailable,
-                             "not \"" + end.message() + '"');
-                }
-                me.check(synced.error() == errc::resource_unavailable,
-                         "there is no thread for a sync");
-            };
-
-            run_to_end(me, io, use());
-        });
-    }
-}
-
-TEST_CASE("a program whose journal has no thread to be written says so, and does not end well") {
-    if (::getuid() != 0) return skip("only root can become a user without threads");
-    for (const backend_choice each : tiers_and_epoll()) {
-        INFO("backend ", std::string{describe(each)});
-        const open_to_all directory;
-        const std::string path = directory.path / "there";
-        const ending how = ending_of([each, &path] {
-            allow_no_threads();
-            ::setenv("GYRE_BACKEND", describe(each), 1);
-            const auto program = [&path]() -> task<io_result<>> {
-                auto opened = co_await file::open(path, file_options::updating());
-                if (!opened.ok()) co_return opened.error();
-                file journal = opened.take();
-                const auto written = co_await journal.write_durably_at(0, bytes_of("an order"));
-                if (!written.ok()) co_return written.error();
-                co_return co_await journal.sync_all();
-            };
-            std::fprintf(stderr, "status %d\n", run_until_signal(program()));
-        });
-        INFO(how.said);
-        CHECK(how.signal == 0);
-        CHECK(how.said_that("status 1"));
-        CHECK(how.said_that("Resource temporarily unavailable"));
     }
 }
 
