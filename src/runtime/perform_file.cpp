@@ -9,7 +9,6 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/inotify.h>
@@ -37,6 +36,19 @@ namespace {
 
 // A flag of pwritev2 that Debian 12's headers lack.
 constexpr int rwf_nosignal = 0x100;  // Linux 6.18
+
+// Whether a single try cannot be asked for here, by preadv2 or pwritev2: then it is looked for readiness.
+bool lacks_flags(int result) noexcept { return result == -EOPNOTSUPP || may_be_refused(result); }
+
+int read_plainly(int number, const iovec* parts, int count, std::int64_t offset) noexcept {
+    if (offset == current_position) return outcome(::readv(number, parts, count));
+    return outcome(::preadv(number, parts, count, offset));
+}
+
+int write_plainly(int number, const iovec* parts, int count, std::int64_t offset) noexcept {
+    if (offset == current_position) return outcome(::writev(number, parts, count));
+    return outcome(::pwritev(number, parts, count, offset));
+}
 
 constexpr unsigned whole_range =
     SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
@@ -73,12 +85,13 @@ int write_silently(descriptor_slot& to, const iovec* parts, int count, std::int6
     if (signal_is_refusable.load(std::memory_order_relaxed)) {
         const int result =
             outcome(::pwritev2(to.number, parts, count, offset, flags | rwf_nosignal));
-        if (result != -EOPNOTSUPP && result != -EINVAL) return result;
+        if (result != -EINVAL && !lacks_flags(result)) return result;
     }
     const no_broken_pipe_signal held_back;
-    const int result = outcome(::pwritev2(to.number, parts, count, offset, flags));
+    const int result = flags == 0 ? write_plainly(to.number, parts, count, offset)
+                                  : outcome(::pwritev2(to.number, parts, count, offset, flags));
     // The same again would mean another flag, or the call.
-    if (result != -EOPNOTSUPP && result != -EINVAL)
+    if (result != -EINVAL && !lacks_flags(result))
         signal_is_refusable.store(false, std::memory_order_relaxed);
     if (result == -EPIPE) held_back.take_back();
     return result;
@@ -105,19 +118,18 @@ iovec first_of(const iovec* parts, int count) noexcept {
 // processes, which would be surprised, or may clear it. So each call is asked not to wait, or made when poll
 // says that it need not.
 int read_once(descriptor_slot& from, const iovec* parts, int count, std::int64_t offset) noexcept {
-    if (!from.stored && offset != current_position) return -ESPIPE;
-    if (from.stored) return outcome(::preadv2(from.number, parts, count, offset, 0));
+    if (from.stored) return read_plainly(from.number, parts, count, offset);
+    if (offset != current_position) return -ESPIPE;
     if (!from.waits_anyway) {
-        const int result =
-            outcome(::preadv2(from.number, parts, count, current_position, RWF_NOWAIT));
-        if (result != -EOPNOTSUPP) return result;
+        const int result = outcome(::preadv2(from.number, parts, count, offset, RWF_NOWAIT));
+        if (!lacks_flags(result)) return result;
         from.waits_anyway = true;
     }
     if (const int ready = ready_now(from, POLLIN); ready < 0) return ready;
     int there = 0;
     if (from.terminal != terminal_side::program || !blocks(from) ||
         ::ioctl(from.number, FIONREAD, &there) < 0)
-        return outcome(::readv(from.number, parts, count));
+        return read_plainly(from.number, parts, count, offset);
     // With a pause between bytes to wait for (VTIME of termios(3)), it is kept for as many as are asked for.
     iovec first = first_of(parts, count);
     first.iov_len = std::clamp<std::size_t>(static_cast<std::size_t>(there), 1, first.iov_len);
@@ -144,21 +156,37 @@ std::size_t sure_part(const descriptor_slot& to, const iovec& part) noexcept {
     return std::clamp<std::size_t>(text.find_first_of(changed), 1, text.size());
 }
 
+int sync_data(int number) noexcept {
+    for (;;) {
+        const int result = outcome(::fdatasync(number));
+        if (result != -EINTR) return result;  // To write once more would append once more.
+    }
+}
+
+int write_durably(int number, const iovec* parts, int count, std::int64_t offset) noexcept {
+    const int result = outcome(::pwritev2(number, parts, count, offset, RWF_DSYNC));
+    if (!lacks_flags(result)) return result;
+    const int written = write_plainly(number, parts, count, offset);
+    if (written <= 0) return written;
+    const int failed = sync_data(number);
+    return failed < 0 ? failed : written;
+}
+
 int write_parts(descriptor_slot& to, const iovec* parts, int count, std::int64_t offset,
                 bool durable) noexcept {
-    if (!to.stored && offset != current_position) return -ESPIPE;
-    if (to.stored)
-        return outcome(::pwritev2(to.number, parts, count, offset, durable ? RWF_DSYNC : 0));
+    if (to.stored && durable) return write_durably(to.number, parts, count, offset);
+    if (to.stored) return write_plainly(to.number, parts, count, offset);
+    if (offset != current_position) return -ESPIPE;
     if (!to.waits_anyway) {
-        const int result = write_silently(to, parts, count, current_position, RWF_NOWAIT);
-        if (result != -EOPNOTSUPP) return result;
+        const int result = write_silently(to, parts, count, offset, RWF_NOWAIT);
+        if (!lacks_flags(result)) return result;
         to.waits_anyway = true;
     }
-    if (!blocks(to)) return write_silently(to, parts, count, current_position, 0);
+    if (!blocks(to)) return write_silently(to, parts, count, offset, 0);
     if (const int ready = ready_now(to, POLLOUT); ready < 0) return ready;
     iovec first = first_of(parts, count);
     first.iov_len = sure_part(to, first);
-    return write_silently(to, &first, 1, current_position, 0);
+    return write_silently(to, &first, 1, offset, 0);
 }
 
 int try_read(read_operation& op) noexcept {
@@ -219,30 +247,9 @@ int synchronize(const extent_operation& op) noexcept {
     const int number = op.target->number;
     switch (op.mode) {
         case extent_operation::everything: return outcome(::fsync(number));
-        case extent_operation::data: return outcome(::fdatasync(number));
+        case extent_operation::data: return sync_data(number);
         default: return outcome(::sync_file_range(number, op.offset, op.size, whole_range));
     }
-}
-
-int open_file(const path_operation& op) noexcept {
-    if (op.found != nullptr)
-        return outcome(
-            ::syscall(SYS_openat2, op.target->number, op.path, op.found, sizeof(open_how)));
-    return outcome(::openat(op.target->number, op.path, op.flags | O_CLOEXEC | O_NOCTTY, op.mode));
-}
-
-int file_status(const path_operation& op) noexcept {
-    return outcome(::statx(op.target->number, op.path, op.flags, STATX_BASIC_STATS | STATX_BTIME,
-                           static_cast<struct statx*>(op.found)));
-}
-
-int rename(const path_operation& op) noexcept {
-    const int at = op.target->number;
-    return outcome(::renameat2(at, op.path, at, op.other, static_cast<unsigned>(op.flags)));
-}
-
-int list_directory(const path_operation& op) noexcept {
-    return outcome(::syscall(SYS_getdents64, op.target->number, op.found, op.mode));
 }
 
 int perform_once(operation& op) noexcept {
@@ -272,23 +279,13 @@ int perform_once(operation& op) noexcept {
             const auto& it = static_cast<const extent_operation&>(op);
             return outcome(::ftruncate(it.target->number, it.size));
         }
-        case opcode::open_file: return open_file(static_cast<path_operation&>(op));
-        case opcode::file_status: return file_status(static_cast<path_operation&>(op));
-        case opcode::rename: return rename(static_cast<path_operation&>(op));
-        case opcode::remove: {
-            const auto& it = static_cast<const path_operation&>(op);
-            return outcome(::unlinkat(it.target->number, it.path, it.flags));
-        }
-        case opcode::make_directory: {
-            const auto& it = static_cast<const path_operation&>(op);
-            return outcome(::mkdirat(it.target->number, it.path, it.mode));
-        }
-        case opcode::read_link: {
-            const auto& it = static_cast<const path_operation&>(op);
-            return outcome(
-                ::readlinkat(it.target->number, it.path, static_cast<char*>(it.found), it.mode));
-        }
-        case opcode::list_directory: return list_directory(static_cast<path_operation&>(op));
+        case opcode::open_file:
+        case opcode::file_status:
+        case opcode::rename:
+        case opcode::remove:
+        case opcode::make_directory:
+        case opcode::read_link:
+        case opcode::list_directory: return perform_on_path(static_cast<path_operation&>(op));
         default: fail_check("unreachable", "a socket's operation");
     }
 }
@@ -312,7 +309,7 @@ bool read_cached_parts(operation& op, std::span<const iovec> parts, std::size_t 
     if (!from.expects_cached()) return false;
     const int result = outcome(
         ::preadv2(from.number, parts.data(), static_cast<int>(parts.size()), offset, RWF_NOWAIT));
-    if (result == -EOPNOTSUPP) from.waits_anyway = true;
+    if (lacks_flags(result)) from.waits_anyway = true;
     const bool hit = result > 0 || (result == 0 && is_at_end(from.number, offset));
     from.note_cached(hit);
     if (!hit) return false;  // If it is more than a wait, the worker will tell.

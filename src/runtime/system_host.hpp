@@ -56,11 +56,20 @@ template <class Result>
     return errno == ECANCELED ? -EIO : -errno;
 }
 
+/// Whether a call has ended as sandboxes, and kernels that do not know it, have it end: see decision 0060. It
+/// may have said so by itself; an older call that stands in for it says the same then.
+[[nodiscard]] constexpr bool may_be_refused(int result) noexcept {
+    return result == -ENOSYS || result == -EPERM || result == -EACCES;
+}
+
 /// Carries out one operation with system calls that never wait; see host::perform_now.
 [[nodiscard]] int perform(operation& op) noexcept;
 
 /// The same for what is not a socket's.
 [[nodiscard]] int perform_on_file(operation& op) noexcept;
+
+/// The same for what is done to a name: see perform_path.cpp.
+[[nodiscard]] int perform_on_path(path_operation& op) noexcept;
 
 /// Which of `events`, poll(2)'s, `it` is ready for, or -errno; -EAGAIN for nothing.
 [[nodiscard]] int ready_now(const descriptor_slot& it, short events) noexcept;

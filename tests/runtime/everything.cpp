@@ -182,6 +182,24 @@ task<io_result<>> use_names(io_context&, const scratch_directory& in) {
     co_return listed ? io_result<>{} : io_result<>{wrong};
 }
 
+task<io_result<>> use_links(io_context&, const scratch_directory& in) {
+    in.put("aim", "content");
+    ::unlink((in / "link").c_str());  // That a step which was refused has left.
+    if (::symlink("./aim", (in / "link").c_str()) != 0)
+        co_return error::from_errno(errno, activity::open);
+    const auto leads = co_await read_link(in / "link");
+    if (!leads.ok()) co_return leads.error();
+    if (leads.value() != "./aim") co_return wrong;
+    auto opened = co_await directory::open(in.path().string());
+    if (!opened.ok()) co_return opened.error();
+    directory all = opened.take();
+    auto beneath = co_await all.open_beneath("link");
+    if (!beneath.ok()) co_return beneath.error();
+    const io_result<> renamed = co_await rename_new(in / "link", in / "other link");
+    if (!renamed.ok()) co_return renamed.error();
+    co_return co_await remove_file(in / "other link");
+}
+
 task<io_result<>> use_watch(io_context& io, const scratch_directory& in) {
     auto opened = file_watch::open(io);
     if (!opened.ok()) co_return opened.error();
@@ -235,8 +253,7 @@ task<io_result<>> use_names_of_hosts(io_context&, const scratch_directory&) {
 task<int> seven() { co_return 7; }
 
 task<io_result<>> use_pool(io_context& io, const scratch_directory&) {
-    io_pool_options how;
-    how.threads = 2;
+    io_pool_options how;  // Of as many threads as it finds out.
     how.loop.backend = io.backend().kind;
     io_pool pool{how};
     if (const error failed = pool.status()) co_return failed;
@@ -255,10 +272,19 @@ task<io_result<>> use_time(io_context&, const scratch_directory&) {
 
 const std::vector<everything_step>& everything() {
     static const std::vector<everything_step> all{
-        {"time", use_time},       {"tcp", use_tcp},         {"parts", use_scattered},
-        {"udp", use_udp},         {"pipe", use_pipe},       {"file", use_file},
-        {"names", use_names},     {"watch", use_watch},     {"worker", use_worker},
-        {"process", use_process}, {"signals", use_signals}, {"hosts", use_names_of_hosts},
+        {"time", use_time},
+        {"tcp", use_tcp},
+        {"parts", use_scattered},
+        {"udp", use_udp},
+        {"pipe", use_pipe},
+        {"file", use_file},
+        {"names", use_names},
+        {"links", use_links},
+        {"watch", use_watch},
+        {"worker", use_worker},
+        {"process", use_process},
+        {"signals", use_signals},
+        {"hosts", use_names_of_hosts},
         {"pool", use_pool},
     };
     return all;

@@ -135,10 +135,12 @@ public:
 
     /// Opens the file called `path` in this directory or below it, whatever symbolic links do meanwhile: one
     /// that leads out of it is not followed, nor is such a "..", an absolute name, or a link of /proc's that
-    /// jumps (openat2(2), RESOLVE_BENEATH; Linux 5.6). For names that come from others.
+    /// jumps (openat2(2), RESOLVE_BENEATH). For names that come from others.
     ///
     /// Errors:  as `file::open`; `errc::across_devices` if it leads out; `errc::resource_unavailable` if
     ///          directories were moved meanwhile and it is not known: try again; `errc::closed`.
+    /// Cost:    as `file::open`. Where a sandbox or an old kernel refuses that call, a call for each name
+    ///          of the path; `errc::symbolic_link_loop` past 4,096 of these then.
     [[nodiscard]] auto open_beneath(std::string path, const file_options& how = {}) noexcept {
         return submission<itself_operation, finish_open_beneath>{
             opened(), itself_operation{opcode::open_file},
