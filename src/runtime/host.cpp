@@ -16,7 +16,7 @@ void descriptor_slot::begin_opening(int value) noexcept {
     maybe_readable = maybe_writable = true;
     hung_up = registered = registered_for_writing = repeated = nonblocking = false;
     filled = sends_large = answering = false;
-    stored = uncached = limited = waits_anyway = false;
+    stored = pipe = uncached = limited = waits_anyway = false;
     terminal = terminal_side::none;
     cache_misses = untried_reads = 0;
     duplex = prompt = datagrams = listens = crowded = uncut = false;

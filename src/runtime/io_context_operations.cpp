@@ -127,10 +127,18 @@ bool io_context::submit(operation& op) noexcept {
     return false;
 }
 
+// At a position of what is no file: a device has it at once, and what has no positions says so now, though it
+// may not be ready.
+bool io_context::ended_at_once(operation& op) noexcept {
+    op.result = host_.perform_now(op);
+    return op.result != -EAGAIN && op.result != -EINTR;
+}
+
 // To what carries it out. True if it is over already.
 bool io_context::hand_over(operation& op) noexcept {
-    const bool by_worker = op.code >= opcode::read && is_file_work(op) && !backend_->takes(op);
-    if (!by_worker) return backend_->submit(op);
+    if (op.code < opcode::read) return backend_->submit(op);
+    if (!is_file_work(op)) return (has_position(op) && ended_at_once(op)) || backend_->submit(op);
+    if (backend_->takes(op)) return backend_->submit(op);
     return host_.perform_at_hand(op) || !begin_on_worker(op);
 }
 

@@ -119,7 +119,8 @@ iovec first_of(const iovec* parts, int count) noexcept {
 // says that it need not.
 int read_once(descriptor_slot& from, const iovec* parts, int count, std::int64_t offset) noexcept {
     if (from.stored) return read_plainly(from.number, parts, count, offset);
-    if (offset != current_position) return -ESPIPE;
+    // Where nothing has a position the kernel says so before all else, and not only when it is ready.
+    if (offset != current_position && ::preadv(from.number, nullptr, 0, offset) < 0) return -errno;
     if (!from.waits_anyway) {
         const int result = outcome(::preadv2(from.number, parts, count, offset, RWF_NOWAIT));
         if (!lacks_flags(result)) return result;
@@ -136,9 +137,17 @@ int read_once(descriptor_slot& from, const iovec* parts, int count, std::int64_t
     return outcome(::readv(from.number, &first, 1));
 }
 
+// Of a pipe that has been read to its end so far: whether its writers have left. A FIFO that no process has
+// opened yet to write reads the same; only poll(2) knows them apart.
+bool is_over(const descriptor_slot& pipe) noexcept {
+    const int ready = ready_now(pipe, POLLIN);
+    return ready > 0 && (ready & POLLIN) == 0;
+}
+
 // A terminal that no process has open any more: its emulator's end of file, which Linux calls an error.
 int read_parts(descriptor_slot& from, const iovec* parts, int count, std::int64_t offset) noexcept {
     const int result = read_once(from, parts, count, offset);
+    if (result == 0 && from.pipe) return is_over(from) ? 0 : -EAGAIN;
     const bool over = result == -EIO && from.terminal == terminal_side::emulator;
     return over ? 0 : result;
 }
@@ -176,7 +185,7 @@ int write_parts(descriptor_slot& to, const iovec* parts, int count, std::int64_t
                 bool durable) noexcept {
     if (to.stored && durable) return write_durably(to.number, parts, count, offset);
     if (to.stored) return write_plainly(to.number, parts, count, offset);
-    if (offset != current_position) return -ESPIPE;
+    if (offset != current_position && ::pwritev(to.number, nullptr, 0, offset) < 0) return -errno;
     if (!to.waits_anyway) {
         const int result = write_silently(to, parts, count, offset, RWF_NOWAIT);
         if (!lacks_flags(result)) return result;
@@ -215,6 +224,7 @@ int learn_kind(descriptor_slot& it) noexcept {
     struct stat found{};
     if (::fstat(it.number, &found) < 0) return -errno;
     it.stored = S_ISREG(found.st_mode) || S_ISBLK(found.st_mode) || S_ISDIR(found.st_mode);
+    it.pipe = S_ISFIFO(found.st_mode);
     if (S_ISCHR(found.st_mode)) it.terminal = terminal_side_of(it.number);
     it.uncached = it.stored && (::fcntl(it.number, F_GETFL) & O_DIRECT) != 0;
     rlimit sizes{};
@@ -323,6 +333,18 @@ bool is_file_work(const operation& op) noexcept {
     if (op.code < opcode::read || op.code >= opcode::spawn_process) return false;
     return op.code > opcode::write_gather ||
            static_cast<const descriptor_operation&>(op).target->stored;
+}
+
+bool has_position(const operation& op) noexcept {
+    switch (op.code) {
+        case opcode::read: return static_cast<const read_operation&>(op).offset != current_position;
+        case opcode::write:
+            return static_cast<const write_operation&>(op).offset != current_position;
+        case opcode::read_scatter:
+        case opcode::write_gather:
+            return static_cast<const parts_operation&>(op).offset != current_position;
+        default: return false;
+    }
 }
 
 bool read_from_cache(operation& op) noexcept {

@@ -62,6 +62,9 @@ template <class Result>
     return result == -ENOSYS || result == -EPERM || result == -EACCES;
 }
 
+/// Whether `op` is a transfer at a position that it names.
+[[nodiscard]] bool has_position(const operation& op) noexcept;
+
 /// Carries out one operation with system calls that never wait; see host::perform_now.
 [[nodiscard]] int perform(operation& op) noexcept;
 

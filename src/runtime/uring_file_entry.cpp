@@ -5,6 +5,7 @@
 
 #include <gyre/base/check.hpp>
 #include <gyre/runtime/host.hpp>
+#include <runtime/system_host.hpp>
 
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -49,24 +50,20 @@ void prepare_name(io_uring_op kind, const path_operation& op, io_uring_sqe& to) 
     to.addr = address(op.path);
 }
 
+}  // namespace
+
 // The kernel moves a file's position by what its last attempt did and not by what it reports: the end of a
 // full disk would be told as a short write whose bytes the next one overwrites. Nor does the ring hold the
 // position's lock, so it would race with other processes that share it. A worker's call does both right.
-template <class Transfer>
-bool has_position(const operation& op) noexcept {
-    return static_cast<const Transfer&>(op).offset != current_position;
-}
-
-}  // namespace
-
+//
 // The newer ones (IORING_OP_MKDIRAT, Linux 5.15; FTRUNCATE, 6.9) are rare: workers do them on all kernels.
 // For some there is no entry at all.
 bool has_file_entry(const operation& op) noexcept {
     switch (op.code) {
-        case opcode::read: return has_position<read_operation>(op);
-        case opcode::write: return has_position<write_operation>(op);
+        case opcode::read:
+        case opcode::write:
         case opcode::read_scatter:
-        case opcode::write_gather: return has_position<parts_operation>(op);
+        case opcode::write_gather: return has_position(op);
         case opcode::synchronize: {
             const auto& it = static_cast<const extent_operation&>(op);
             return it.mode != extent_operation::range || it.size <= UINT32_MAX;

@@ -41,6 +41,7 @@ enum class errc : std::int32_t {
     input_output = EIO,  ///< The device has failed.
     interrupted = EINTR,
     invalid_argument = EINVAL,
+    invalid_seek = ESPIPE,  ///< A position in what has none: a pipe, a terminal, a socket.
     is_a_directory = EISDIR,
     message_size = EMSGSIZE,
     name_too_long = ENAMETOOLONG,

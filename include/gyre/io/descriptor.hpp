@@ -57,7 +57,8 @@ public:
     /// @return The bytes read; zero only with an error or an empty buffer.
     ///
     /// Errors:        `errc::eof` at the end; what read(2) says. The emulator's side of a terminal (pty(7))
-    ///                is at its end while no process has the terminal open, which Linux calls EIO.
+    ///                is at its end while no process has the terminal open, which Linux calls EIO. A FIFO is
+    ///                at its end when its writers have left, and not before the first one has come.
     ///                `errc::closed` if it was closed before it was awaited.
     /// Cancellation:  `errc::canceled` and no byte lost: what had been read is reported instead. A file's
     ///                that has begun is waited for.

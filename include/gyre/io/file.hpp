@@ -203,7 +203,8 @@ public:
     explicit file(handle open) noexcept : descriptor{std::move(open)} {}
 
     /// Opens the file called `path`; relative names begin where the process works. Never waits for a peer:
-    /// a FIFO is opened at once to be read, and to be written if there is a reader (fifo(7)).
+    /// a FIFO is opened at once to be read, and to be written if there is a reader (fifo(7)). Reads of it
+    /// wait for its first writer.
     ///
     /// @param  path  Without NUL.
     ///
@@ -222,8 +223,12 @@ public:
         return file{handle{on.host(), number}};
     }
 
-    /// Reads from `offset` on, in bytes; the position stays. As `read_some` otherwise.
+    /// Reads from `offset` on, in bytes; the position stays. As `read_some` otherwise. Devices such as
+    /// /dev/zero have any position.
     /// @pre  offset <= INT64_MAX, here and below.
+    ///
+    /// Errors:  `errc::invalid_seek`, here and below, of what has no positions: a pipe, a FIFO, a terminal, a
+    ///          socket. At once, whether it is ready or not.
     [[nodiscard]] auto read_some_at(std::uint64_t offset, read_space into) noexcept {
         return submission<read_operation, finish_read>{opened(),
                                                        read_operation{into, position(offset)}};

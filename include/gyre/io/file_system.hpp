@@ -167,7 +167,7 @@ private:
 /// All that the file called `path` holds, as text; `bytes_of` makes bytes of it.
 ///
 /// It is read to its end, whatever size it is said to have: those of /proc are said to have none. A FIFO, a
-/// terminal or a device is waited for; a FIFO needs a writer that has it open by then.
+/// terminal or a device is waited for; a FIFO from its first writer to its last.
 ///
 /// @param  bytes_max  More is an error.
 /// @return The content; with an error of a read, what came before it.

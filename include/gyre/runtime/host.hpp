@@ -46,6 +46,7 @@ struct descriptor_slot : list_link<> {
     std::uint16_t family = 0;  ///< AF_INET, AF_UNIX, ...; 0 until it is asked for.
     bool stored =
         false;  ///< A file: has nothing to wait for but its device, of which poll knows nothing.
+    bool pipe = false;          ///< A pipe or a FIFO.
     bool uncached = false;      ///< Of a file: its transfers go past the page cache (O_DIRECT).
     bool limited = false;       ///< Of a file: it was opened under a limit of sizes (RLIMIT_FSIZE).
     bool waits_anyway = false;  ///< The kernel cannot be asked for a single try (RWF_NOWAIT).

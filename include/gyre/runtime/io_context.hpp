@@ -409,6 +409,7 @@ private:
     void take_inbox() noexcept;
     void take_cancels() noexcept;
     [[nodiscard]] bool hand_over(operation& op) noexcept;
+    [[nodiscard]] bool ended_at_once(operation& op) noexcept;
     [[nodiscard]] bool begin_on_worker(operation& op) noexcept;
     [[nodiscard]] bool take_back(work& item) noexcept;
     void end_early(operation& op) noexcept;
