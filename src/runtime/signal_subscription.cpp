@@ -157,6 +157,8 @@ bool replace_event(int number) noexcept {
     if (own < 0 && errno == EMFILE && is_one_of_all(number)) {
         ::close(number);  // A child that only means to call exec.
         own = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        // The subscription closes it later, so it must be no other file's: it becomes a copy of one.
+        if (own < 0) ::fcntl(number == 0 ? 1 : 0, F_DUPFD_CLOEXEC, 0);
     }
     if (own < 0 || own == number) return own >= 0;
     const bool replaced = ::dup3(own, number, O_CLOEXEC) >= 0;

@@ -278,12 +278,23 @@ void refuse(int) {
     forbid(std::array<unsigned, 1>{Call}, Answer);
 }
 
+// Only the number of the parent's event is to be had then, by closing it.
+template <unsigned Answer>
+void take_all_numbers(int) {
+    allow_descriptors_below(64);
+    while (::dup(STDERR_FILENO) >= 0) {
+    }
+    forbid(std::array<unsigned, 1>{SYS_eventfd2}, Answer);
+}
+
 const std::vector<shortage> shortages{
     {"the limit is below its number", [](int number) { allow_descriptors_below(number); }},
     {"the limit is far below its number", [](int) { allow_descriptors_below(3); }},
     {"eventfd: too many open files", &refuse<SYS_eventfd2, EMFILE>},
     {"eventfd: too many open files in the system", &refuse<SYS_eventfd2, ENFILE>},
     {"eventfd: no memory", &refuse<SYS_eventfd2, ENOMEM>},
+    {"all numbers are taken, and eventfd: too many open files", &take_all_numbers<EMFILE>},
+    {"all numbers are taken, and eventfd: no memory", &take_all_numbers<ENOMEM>},
     {"eventfd: not permitted", &refuse<SYS_eventfd2, EPERM>},
     {"dup3: not permitted", &refuse<SYS_dup3, EPERM>},
     {"close: not permitted", &refuse<SYS_close, EPERM>},
