@@ -30,11 +30,12 @@ void or_terminate::fail(const std::exception_ptr& thrown, const task_node* ended
 }
 
 root::root(executor_ref where, gyre::loop* home, work::function on_start,
-           callback_frame::function on_done, destroyer destroy) noexcept
+           callback_frame::function on_done, destroyer destroy, root_kind kind) noexcept
     : callback_frame{on_done},
       work{on_start},
       env_{where, home, &chain},
       destroy_{destroy},
+      kind_{kind},
       settled_{home != nullptr} {}
 
 // Either the request finds the root settled, or this finds the request: both are sequentially
@@ -46,12 +47,21 @@ void root::settle(executor_ref where, gyre::loop& home) noexcept {
     chain.request(wanted_.load());
 }
 
-void root::enlist() noexcept { env_.loop->roots().push_back(*this); }
+void root::enlist() noexcept {
+    env_.loop->roots().push_back(*this);
+    if (kind_ == root_kind::awaited) ++env_.loop->awaited_roots_;
+}
+
+void root::unlist() noexcept {
+    if (!linked()) return;
+    list_link<>::unlink();
+    if (kind_ == root_kind::awaited) --env_.loop->awaited_roots_;
+}
 
 // The loop lives at least until this returns, so a thread that is posting to it is waited for: a matter of
 // instructions. Either it finds the root ended, or it is found here.
 void root::retire() noexcept {
-    list_link<>::unlink();
+    unlist();
     if (references_.load(std::memory_order_acquire) == 1) return;  // There is no handle to ask by.
     ended_.store(true);
     wait_briefly([this] { return requesters_.load() == 0; });

@@ -149,7 +149,7 @@ io_context::~io_context() {
         return;
     }
     notify_fork();
-    if (has_work()) end_roots();
+    if (has_work() || !roots().empty()) end_roots();
     expects(!wake_->guarded(), "a work_guard does not outlive its loop; declare it behind that");
     workers_.reset();
     wake_->wait_for_threads();  // First: one may still be waking the backend.
@@ -170,7 +170,7 @@ void io_context::disown_descriptors() noexcept {
 
 // In a child: their frames wait for threads that are not there.
 void io_context::disown_roots() noexcept {
-    roots().for_each([](root& each) { each.unlink(); });
+    roots().for_each([](root& each) { each.unlist(); });
 }
 
 // In a child: the thread that ran the loop is not there, and may have been in the middle of anything.
@@ -229,7 +229,7 @@ bool io_context::may_wait() noexcept {
 // ends, that holds for roots as well that wait for another loop.
 bool io_context::rests(bool ending) noexcept {
     if (wake_->guarded()) return false;
-    if (roots().empty()) return true;
+    if (ending ? roots().empty() : !has_awaited_roots()) return true;
     return ending && !wake_->expects_posts_from_outside() && !can_move();
 }
 
@@ -464,7 +464,7 @@ void io_context::look_for_work(time_point deadline) noexcept {
 time_point io_context::read_clock() noexcept { return now_ = host_.now(); }
 
 bool io_context::has_work() noexcept {
-    return !ready_.empty() || !roots().empty() || wake_->guarded() || !wake_->inbox_empty();
+    return !ready_.empty() || has_awaited_roots() || wake_->guarded() || !wake_->inbox_empty();
 }
 
 void io_context::stop() noexcept { wake_->stop(); }

@@ -133,7 +133,7 @@ bool pool_member::prepare_to_sleep() noexcept {
         return false;
     }
     if (!loop.rests(ending)) return true;
-    stuck = !loop.roots().empty();
+    stuck = loop.has_awaited_roots() || (ending && !loop.roots().empty());
     if (parking_.rest() && shared.waiting.load() > 0) {
         {
             const std::lock_guard lock{shared.mutex};

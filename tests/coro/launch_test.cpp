@@ -349,3 +349,48 @@ TEST_CASE("a coroutine that a handler launches while its loop dies is stopped as
         CHECK(handled == 1);
     });
 }
+
+TEST_CASE("a loop runs a coroutine in the background, does not wait for it, and ends it") {
+    with_every_backend([](const io_context_options& options) {
+        int handled = 0;
+        bool began = false;
+        const auto count = [&](task_outcome<void>) { ++handled; };
+        const auto serve = [&]() -> task<> {
+            began = true;
+            co_await sleep_long();
+        };
+        {
+            io_context io{options};
+            const stop_handle background = launch_in_background(io, serve(), count);
+            launch(
+                io, [&]() -> task<> { static_cast<void>(co_await sleep_for(1ms)); },
+                or_terminate{});
+
+            io.run();
+
+            CHECK(began);
+            CHECK(handled == 0);
+            CHECK_FALSE(io.has_work());
+            CHECK(dump_tasks(io).find("sleep") != std::string::npos);
+            CHECK_FALSE(background.ended());
+        }
+        CHECK(handled == 1);
+    });
+}
+
+TEST_CASE("a coroutine in the background ends when its handle stops it") {
+    with_every_backend([](const io_context_options& options) {
+        int handled = 0;
+        const auto count = [&](task_outcome<void>) { ++handled; };
+        io_context io{options};
+        const stop_handle background = launch_in_background(io, sleep_long(), count);
+        io.run();
+        CHECK(handled == 0);
+
+        background.request_stop();
+        io.run();
+
+        CHECK(handled == 1);
+        CHECK(io.roots().empty());
+    });
+}

@@ -250,6 +250,20 @@ TEST_CASE("a guest that dies begins what was launched, and stops it while the ho
     });
 }
 
+TEST_CASE("a host goes home beside coroutines in the background, which end with its guest") {
+    with_every_backend([](const io_context_options& options) {
+        error outcome;
+        {
+            household home{options};
+            launch_in_background(home.loop, keep_outcome_of_long_sleep(outcome), or_terminate{});
+            home.run();
+            CHECK(home.host.stopped());  // For lack of work, not of time.
+            CHECK(outcome == errc::ok);
+        }
+        CHECK(outcome == errc::canceled);
+    });
+}
+
 TEST_CASE("a second guest of a loop inherits nothing from the first") {
     with_every_backend([](const io_context_options& options) {
         io_context loop{options};

@@ -341,6 +341,29 @@ TEST_CASE("the end of a pool stops whatever still runs, children included") {
     CHECK(canceled == pools * 40);
 }
 
+TEST_CASE("a pool is at rest beside coroutines in the background, and its end stops them") {
+    std::atomic<int> ended = 0;
+    int pools = 0;
+    on_pools(2, [&](io_pool& pool) {
+        ++pools;
+        std::atomic<int> begun = 0;
+        const auto serve = [&begun]() -> task<> {
+            ++begun;
+            static_cast<void>(co_await sleep_for(1h));
+        };
+        const auto count = [&ended](task_outcome<void>) { ++ended; };
+        for (std::size_t each = 0; each < pool.size(); ++each) {
+            launch_in_background(pool[each], serve(), count);
+        }
+
+        pool.wait();
+
+        CHECK(begun == 2);
+    });
+
+    CHECK(ended == pools * 2);
+}
+
 TEST_CASE("a root that is stopped before any loop has begun it is stopped when it begins") {
     on_pools(1, [](io_pool& pool) {
         std::atomic<int> canceled = 0;

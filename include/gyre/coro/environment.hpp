@@ -120,6 +120,9 @@ public:
     /// The coroutines that nothing awaits; `launch` adds them. The loop's thread only.
     [[nodiscard]] list<root>& roots() noexcept { return roots_; }
 
+    /// Whether `run` waits for one of them: all but those in the background. The loop's thread only.
+    [[nodiscard]] bool has_awaited_roots() const noexcept { return awaited_roots_ > 0; }
+
 protected:
     loop() noexcept = default;
     ~loop() = default;
@@ -155,6 +158,8 @@ protected:
     bool others_wait_ = false;  // Something will be begun, and may be over, with the next visit.
 
 private:
+    friend class root;
+
     [[nodiscard]] static constexpr int times(std::size_t bytes, std::size_t unit) noexcept {
         constexpr std::size_t counted_max = std::size_t{1} << 30;
         return static_cast<int>(std::min(bytes, counted_max) / unit);
@@ -162,6 +167,7 @@ private:
 
     gyre::backlog backlog_;
     list<root> roots_;
+    std::size_t awaited_roots_ = 0;  // Of these.
 };
 
 /// Lives at least as long as every coroutine that was given a pointer to it.

@@ -4,8 +4,8 @@
 //
 // Inside coroutines children live in groups; `launch` is for callbacks, main and tests, and demands
 // a handler, because a coroutine whose end goes unnoticed is how programs leak. Every launched
-// coroutine is a *root*: its loop lists it until it ends, `run` returns when none is left, and the
-// task dump starts from this list. io/run.hpp builds `run` and `run_until_signal` on it.
+// coroutine is a *root*: its loop lists it until it ends, `run` returns when none is left but those in the
+// background, and the task dump starts from this list. io/run.hpp builds `run` and `run_until_signal` on it.
 #pragma once
 
 #include <gyre/base/exception.hpp>
@@ -16,6 +16,7 @@
 #include <atomic>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <optional>
 #include <source_location>
@@ -97,6 +98,9 @@ private:
     std::source_location launched_at_;
 };
 
+/// Whether a loop's `run` waits for a root.
+enum class root_kind : std::uint8_t { awaited, background };
+
 /// The record of one launched coroutine. Kept alive by its run and by each stop_handle.
 class root : public list_link<>, protected callback_frame, protected work {
 public:
@@ -108,12 +112,16 @@ public:
     /// For a forked child: the threads that were asking for a stop are not there.
     void forget_requesters() noexcept;
 
+    /// Leaves its loop's list of roots, if it is there. The loop's thread only.
+    void unlist() noexcept;
+
 protected:
     using destroyer = void (*)(root&) noexcept;
 
     /// @param  home  The loop of `where`; null for a root that will `settle` when it starts.
     root(executor_ref where, gyre::loop* home, work::function on_start,
-         callback_frame::function on_done, destroyer destroy) noexcept;
+         callback_frame::function on_done, destroyer destroy,
+         root_kind kind = root_kind::awaited) noexcept;
     ~root() = default;
 
     /// Posts the start.
@@ -155,6 +163,7 @@ private:
 
     environment env_;
     destroyer destroy_;
+    const root_kind kind_;
     stop_message stop_{*this};
     std::atomic<bool> settled_;        // `env_` is final.
     std::atomic<int> references_ = 2;  // The run's, and that of the handle that launch returns.
@@ -225,6 +234,14 @@ stop_handle launch(Target&, Coroutine) {
     return {};
 }
 
+/// Starts `coroutine` in the background: as `launch` does, but `run` does not wait for it. For what serves
+/// other coroutines and has nothing to do without them, such as the reader of a connection that they share.
+///
+/// It goes on only while the loop is run, and ends with the loop at the latest, which stops it: its handler
+/// is called then. What it must not leave undone belongs to an awaited root, or behind a `work_guard`.
+template <executor Executor, class Result, class Handler>
+stop_handle launch_in_background(Executor& where, task<Result> coroutine, Handler handler);
+
 // Implementation
 
 /// How most roots start: on the loop that was named when they were launched.
@@ -237,8 +254,9 @@ class launched final : public root {
                   "keep what is over-aligned elsewhere: frames are aligned as malloc's memory is");
 
 public:
-    launched(executor_ref where, gyre::loop* home, task<Result> coroutine, Handler handler) noexcept
-        : root{where, home, &start, &finish, &destroy},
+    launched(executor_ref where, gyre::loop* home, task<Result> coroutine, Handler handler,
+             root_kind kind = root_kind::awaited) noexcept
+        : root{where, home, &start, &finish, &destroy, kind},
           coroutine_{std::move(coroutine)},
           handler_{std::move(handler)} {
         chain.top = coroutine_.node();
@@ -284,6 +302,16 @@ template <executor Executor, class Result, class Handler>
 stop_handle launch(Executor& where, task<Result> coroutine, Handler handler) {
     auto* record = new launched<Result, Handler>{executor_ref{where}, &where.home(),
                                                  std::move(coroutine), std::move(handler)};
+    stop_handle stop{*record};
+    record->post();
+    return stop;
+}
+
+template <executor Executor, class Result, class Handler>
+stop_handle launch_in_background(Executor& where, task<Result> coroutine, Handler handler) {
+    auto* record =
+        new launched<Result, Handler>{executor_ref{where}, &where.home(), std::move(coroutine),
+                                      std::move(handler), root_kind::background};
     stop_handle stop{*record};
     record->post();
     return stop;

@@ -118,7 +118,9 @@ inline asio_guest::asio_guest(boost::asio::io_context& host, io_context& loop)
 inline asio_guest::~asio_guest() {
     expects(!loop_.running_on_this_thread(), "a guest is destroyed by its host, not by its loop");
     // All of its roots: also those that have not begun, that a handler launches, or that stop the loop.
-    if (loop_.has_work()) {
+    if (loop_.has_work() || !loop_.roots().empty()) {
+        const io_context::work_guard busy{
+            loop_};  // The host waits for those in the background, too.
         for (loop_.restart(); run_left() > 0 || !loop_.roots().empty(); loop_.restart()) {
             stop_roots();
             if (!loop_.roots().empty()) run_host();

@@ -136,7 +136,8 @@ public:
 
     ~io_context();
 
-    /// Runs until no root is left and nothing is ready, or `stop`. Returns how many items ran.
+    /// Runs until no root is left but in the background and nothing is ready, or `stop`. Returns how many
+    /// items ran.
     std::size_t run();
 
     /// The same for at most `limit`.
@@ -243,7 +244,8 @@ public:
     /// something yet, `never` if nothing waits.
     [[nodiscard]] time_point next_deadline() noexcept;
 
-    /// Whether `run` would go on: something is ready, a root has not ended, or a guard lives.
+    /// Whether `run` would go on: something is ready, a root that it waits for has not ended, or a guard
+    /// lives.
     [[nodiscard]] bool has_work() noexcept;
 
     /// From now on, a post that comes while this loop is not run calls `hook` instead of making the
