@@ -19,9 +19,6 @@ constexpr std::string_view continue_line = "HTTP/1.1 100 Continue\r\n\r\n";
 constexpr std::size_t chunk_digits = 4;
 constexpr std::size_t chunk_bytes_max = 0xffff;
 
-// For what leaves by itself, with the loop's next turns; a peer that makes no room has been given up.
-constexpr duration wait_when_stopped = std::chrono::milliseconds{100};
-
 class set_while {
 public:
     explicit set_while(bool& it) noexcept : it_{it} { it_ = true; }

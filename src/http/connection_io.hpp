@@ -18,6 +18,7 @@
 #include <gyre/sync/timeout.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -94,6 +95,10 @@ private:
     event idle_;    // Set while no flush is under way.
     error broken_;  // Why nothing more can be written.
 };
+
+/// After a stop: for what leaves by itself, with the loop's next turns. A peer that makes no room by then is
+/// given up.
+inline constexpr duration wait_when_stopped = std::chrono::milliseconds{100};
 
 /// Ends our side of a stream in order, for one that is closed next: a peer behind TLS reads an end, and no
 /// cut. What was written before leaves as well, so it takes until the peer has room for that, `limit` at

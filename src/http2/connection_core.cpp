@@ -2,6 +2,7 @@
 #include <http2/connection_core.hpp>
 
 #include <gyre/coro/this_task.hpp>
+#include <gyre/stream/algorithms.hpp>
 #include <gyre/stream/silence.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <http/connection_io.hpp>
@@ -51,6 +52,7 @@ task<io_result<>> connection_core::run() {
     const auto body = [this](task_group& group) { return run_in(group); };
     co_await with_group(body);
     over_ = true;
+    if (ended_ == errc::canceled) co_await say_goaway_when_stopped();
     // RFC 9113, 5.4.1: GOAWAY may be lost where bytes are unread.
     if (lingers_) static_cast<void>(co_await http::end_and_drop_rest(stream_, times().linger_max));
     const bool stopping = env_->chain->stopping();
@@ -260,6 +262,18 @@ void connection_core::say_goaway() noexcept {
     wire().goaway(error_code::none);
     look_again();
     wake();
+}
+
+// RFC 9113, 6.8: what a stop ends is said to end as well, unless the peer has no room for it. Not within a
+// frame that the stop has cut.
+task<> connection_core::say_goaway_when_stopped() {
+    if (goaway_said_ || write_failed_ || wire().why() != breach::none) co_return;
+    wire().goaway(error_code::none);
+    out_.clear();
+    static_cast<void>(wire().produce(out_, options_.write_bytes_max, now()));
+    const io_result<std::size_t> put =
+        co_await shielded(gyre::write_all(stream_, bytes_of(out_)), http::wait_when_stopped);
+    write_failed_ = put.error();
 }
 
 // A code that blames us blames the peer where it is ours.

@@ -127,6 +127,7 @@ private:
     }
 
     void say_goaway() noexcept;
+    [[nodiscard]] task<> say_goaway_when_stopped();
     [[nodiscard]] bool finish_if_done() noexcept;
     void end_reading(error why) noexcept;
 

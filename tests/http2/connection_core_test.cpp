@@ -3,6 +3,8 @@
 // How long peers are waited for, with the limits that nobody has set.
 #include <http2/connection_core.hpp>
 
+#include <gyre/coro/this_task.hpp>
+#include <gyre/sync/event.hpp>
 #include <http2/by_hand.hpp>
 
 #include <functional>
@@ -297,5 +299,85 @@ TEST_CASE(
         CHECK(in.peer.data(1).size() == 65'535);
         CHECK(reset_code(in.peer.heard(), 1) == 8U);
         check_took(in.took, in.options.times.write_max);
+    });
+}
+
+namespace {
+
+/// Stops the server of `in` once it has answered a request.
+///
+/// @param  took     Set to the time that the stop takes.
+/// @param  listens  True if the client reads on.
+task<> stop_after_answer(server_by_hand& in, duration& took, bool listens) {
+    event answered;
+    const auto served = [&](task_group& group) -> task<> {
+        group.spawn(in.serve());
+        static_cast<void>(co_await answered.wait());
+        group.request_stop();
+        loop& home = co_await this_task::loop();
+        const time_point asked = home.read_clock();
+        co_await group.join();
+        took = home.read_clock() - asked;
+    };
+    const auto both = [&](task_group& group) -> task<> {
+        group.spawn([&]() -> task<> { co_await with_group(served); });
+        co_await in.greet();
+        static_cast<void>(co_await in.peer.say(get(1)));
+        static_cast<void>(co_await in.peer.hear(frame::data));
+        static_cast<void>(co_await sleep_for(1s));  // Until nothing is on its way.
+        answered.set();
+        if (listens) co_await in.peer.hear_out();
+        else static_cast<void>(co_await sleep_for(10s));
+    };
+    co_await with_group(both);
+}
+
+}  // namespace
+
+TEST_CASE("http2: what a stop ends says GOAWAY, with the last request that it has seen to") {
+    // RFC 9113, 6.8.
+    in_a_world([]() -> task<> {
+        server_by_hand in{echo};
+        duration took{};
+        co_await stop_after_answer(in, took, true);
+        CHECK(in.served.error() == errc::canceled);
+        const std::vector<seen_frame> said = in.peer.frames(frame::goaway);
+        REQUIRE(said.size() == 1);
+        CHECK(number_at(said[0].payload, 0) == 1U);
+        CHECK(number_at(said[0].payload, 4) == 0U);
+        CHECK(took == 0s);
+    });
+}
+
+TEST_CASE("http2: a peer that has no room for the last GOAWAY costs a stop a tenth of a second") {
+    in_a_world([]() -> task<> {
+        server_by_hand in{echo, 16};  // A GOAWAY has 17 bytes.
+        duration took{};
+        co_await stop_after_answer(in, took, false);
+        CHECK(in.served.error() == errc::canceled);
+        CHECK(in.peer.count(frame::goaway) == 0);
+        CHECK(took == 100ms);
+    });
+}
+
+TEST_CASE("http2: a client that is stopped says GOAWAY as well, and what it had is lost") {
+    in_a_world([]() -> task<> {
+        client_by_hand in;
+        asked one;
+        const auto asking = [&](task_group& group) -> task<> {
+            group.spawn(in.run());
+            group.spawn(in.ask(one, "/"));
+            static_cast<void>(co_await sleep_for(1s));
+            group.request_stop();
+        };
+        const auto both = [&](task_group& group) -> task<> {
+            group.spawn([&]() -> task<> { co_await with_group(asking); });
+            co_await in.greet();
+            co_await in.peer.hear_out();
+        };
+        co_await with_group(both);
+        CHECK(in.ran.error() == errc::canceled);
+        CHECK(one.failed == errc::canceled);
+        CHECK(goaway_code(in.peer.heard()) == 0U);
     });
 }
