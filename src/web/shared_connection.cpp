@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <web/shared_connection.hpp>
 
-#include <gyre/runtime/io_context.hpp>
-
 #include <algorithm>
 
 namespace gyre::web {
@@ -73,7 +71,8 @@ void shared_connection::start(loop& home, any_stream stream, const http::client_
                               std::size_t streams_max) {
     wire_ = make_multiplexed(std::move(stream), options, streams_max, [this] { changed(); });
     at_.shared.push_back(shared_from_this());
-    running_ = launch(context_of(home), keep(shared_from_this()), or_terminate{});
+    home_ = &home;
+    running_ = launch_in_background(context_of(home), keep(shared_from_this()), or_terminate{});
 }
 
 task<> shared_connection::keep(std::shared_ptr<shared_connection> it) {
@@ -92,7 +91,9 @@ std::size_t shared_connection::room() const noexcept {
 
 void shared_connection::retire() noexcept {
     retired_ = true;
-    if (requests_ == 0) running_.request_stop();
+    if (requests_ > 0 || over_) return;
+    if (!ending_) ending_ = io_context::work_guard{context_of(*home_)};
+    running_.request_stop();
 }
 
 void shared_connection::disown() noexcept {
@@ -108,6 +109,7 @@ void shared_connection::changed() noexcept {
 void shared_connection::end() noexcept {
     const bool settled_before = wire_->settled();
     over_ = true;
+    ending_ = {};
     shared_owner* const owner = std::exchange(owner_, nullptr);
     if (owner == nullptr) return;
     // What ends before it has begun is nothing to wait for.

@@ -8,6 +8,7 @@
 
 #include <gyre/base/intrusive.hpp>
 #include <gyre/coro/launch.hpp>
+#include <gyre/runtime/io_context.hpp>
 #include <gyre/sync/waiters.hpp>
 #include <web/versions.hpp>
 
@@ -115,7 +116,8 @@ public:
     /// Requests that may be sent beside those that it has.
     [[nodiscard]] std::size_t room() const noexcept;
 
-    /// It begins no other request; ends with the last one, if there is any.
+    /// It begins no other request; ends with the last one, if there is any. Without any it says GOAWAY if
+    /// there is room for that, and the loop's `run` waits until it has ended.
     void retire() noexcept;
 
     /// Its owner goes: ends now.
@@ -140,7 +142,9 @@ private:
     shared_owner* owner_;  // Null once that has gone, or this is over.
     origin& at_;           // Valid while there is an owner.
     std::unique_ptr<multiplexed_connection> wire_;
+    loop* home_ = nullptr;
     stop_handle running_;
+    io_context::work_guard ending_;  // While it ends: as it rests, it keeps no loop running.
     std::size_t requests_ = 0;
     std::size_t unsent_ = 0;  // Of these.
     bool retired_ = false;
