@@ -106,7 +106,7 @@ limited<any_write_awaiter> connection_io::write_out(time_point now) noexcept {
 
 bool connection_io::wrote(const io_result<std::size_t>& put) noexcept {
     const bool goes_on = put.error() == errc::canceled || put.error() == errc::timed_out;
-    if (!put.ok() && !goes_on) broken_ = put.error();
+    if (!put.ok() && !goes_on) note_broken(put.error());
     if (put.value() == out.size()) out.clear();
     else out.erase(0, put.value());
     return out.empty();
@@ -117,8 +117,13 @@ bool connection_io::wrote(const io_result<std::size_t>& put) noexcept {
 void connection_io::note_failure(error failed, std::span<const const_buffer, 3> unsent) noexcept {
     out.erase(0, out.size() - unsent[0].size());
     const bool torn = !unsent[1].empty() || !unsent[2].empty();
-    if (failed != errc::canceled) broken_ = failed;
+    if (failed != errc::canceled) note_broken(failed);
     else if (torn) broken_ = {errc::broken_pipe, activity::write};
+}
+
+void connection_io::note_broken(error failed) noexcept {
+    broken_ = failed;
+    takes_nothing = failed == errc::connection_reset || failed == errc::broken_pipe;
 }
 
 void connection_io::rest() noexcept {

@@ -68,9 +68,6 @@ public:
     /// Whether a flush is under way: `out` is not to be touched then.
     [[nodiscard]] bool flushing() const noexcept { return !idle_.is_set(); }
 
-    /// Why nothing more can be written, if so.
-    [[nodiscard]] error broken() const noexcept { return broken_; }
-
     /// Gives back what rare large messages have taken: thousands of connections that are idle have little.
     /// @pre  both buffers are empty.
     void rest() noexcept;
@@ -83,13 +80,15 @@ public:
     any_stream stream;
     flat_buffer in;
     std::string out;
-    error ended;       ///< How the peer's direction has ended, if `watch_peer` has seen it.
-    event ahead_done;  ///< Set while `watch_peer` does not read: one reads at a time.
+    error ended;  ///< How the peer's direction has ended, if `watch_peer` has seen it.
+    bool takes_nothing = false;  ///< A write has found that the peer is gone.
+    event ahead_done;            ///< Set while `watch_peer` does not read: one reads at a time.
     limit_timer read_timer;
     limit_timer write_timer;
 
 private:
     void note_failure(error failed, std::span<const const_buffer, 3> unsent) noexcept;
+    void note_broken(error failed) noexcept;
 
     limits bounds_;
     event idle_;    // Set while no flush is under way.

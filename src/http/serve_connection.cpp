@@ -73,6 +73,7 @@ private:
 
     [[nodiscard]] head_progress next_request();
     void begin_request();
+    [[nodiscard]] bool has_left(error failed) const noexcept;
     void note_end(http::status code, error failed, std::uint64_t bytes) const;
     [[nodiscard]] response answer_to_exception(exception_slot& failure);
     [[nodiscard]] bool must_wait_for_body(const response& it) noexcept;
@@ -193,17 +194,25 @@ head_progress server_connection::next_request() {
     return head_progress::refused;
 }
 
+// Whether the client has left. An error of a producer may be that of what it reads from, such as another
+// server, and says nothing of the client: what its sink has met does.
+bool server_connection::has_left(error failed) const noexcept {
+    const auto says_so = [](error it) {
+        return it == errc::connection_reset || it == errc::broken_pipe || it == errc::tls_truncated;
+    };
+    return message_->left.is_set() || io_.takes_nothing || says_so(message_->source.failure()) ||
+           (!bytes_are_counted_ && says_so(failed));
+}
+
 // The listener hears of an answer once: written whole, or as far as it got.
 void server_connection::note_end(http::status code, error failed, std::uint64_t bytes) const {
     if (!hooks_.on_answered) return;
+    const bool gone = has_left(failed);
     answer_end end;
     end.status = is_replaced_ ? status::internal_server_error : code;
     if (bytes_are_counted_) end.body_bytes = message_->sink.written();
-    else if (!failed) end.body_bytes = bytes;
-    // A producer may fail with the same for reasons of its own.
-    const bool unwritten =
-        io_.broken() && (failed == errc::connection_reset || failed == errc::broken_pipe);
-    if (message_->left.is_set() || unwritten) end.how = answer_end::kind::client_left;
+    else if (!failed && !gone) end.body_bytes = bytes;
+    if (gone) end.how = answer_end::kind::client_left;
     else if (failed && !is_replaced_) end.how = answer_end::kind::cut;
     end.took = env_->loop->now() - begun_at_;
     hooks_.on_answered(message_->what, end);

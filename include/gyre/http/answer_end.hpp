@@ -17,7 +17,7 @@ namespace gyre::http {
 struct answer_end {
     enum class kind : std::uint8_t {
         complete,  ///< All of it was sent, or over HTTP/1 stands before the next answer to be sent.
-        client_left,  ///< The client has left, or has taken its request back.
+        client_left,  ///< The client has left, or has taken its request back, whatever was answered.
         cut  ///< Its producer has failed, a limit of time has passed, or the server was stopped.
     };
 
