@@ -68,7 +68,7 @@ struct crowd_meter {
         co_return http::response{http::status::ok, "text/plain", "seen"};
     }
 
-    std::size_t expected;
+    std::size_t expected = 6;
     std::size_t present = 0;
     std::size_t most = 0;
     event all_there;
@@ -150,7 +150,7 @@ TEST_CASE(
 
 TEST_CASE("a client has no more streams and connections than its options allow") {
     const auto run = [](io_context& io) -> task<> {
-        crowd_meter meter{6};
+        crowd_meter meter;
         const auto handle = [&](http::request& what) { return meter.answer(what); };
         const auto body = [](const listening_site& site) -> task<> {
             client_options options = multiplexing();
