@@ -186,7 +186,10 @@ void client_connection::state::begins() noexcept {
 
 void client_connection::state::fail_streams(error why) noexcept {
     present_.for_each([this, why](client_exchange& it) {
-        if (!it.head_sent) it.unprocessed = true;
+        if (!it.head_sent) {
+            it.unprocessed = true;
+            wire().reset(it, error_code::cancel);  // Else its head leaves with what is said last.
+        }
         wire().forget(it);
         it.fail(why);
     });

@@ -3,6 +3,7 @@
 // A client against servers that are written by hand: what each of their frames comes to.
 #include <gyre/http2/client_connection.hpp>
 
+#include <gyre/sync/event.hpp>
 #include <http2/by_hand.hpp>
 
 #include <string>
@@ -306,6 +307,37 @@ TEST_CASE("http2: GOAWAY tells which requests may be sent again") {
         CHECK(in.client.goaway_code() == error_code::enhance_your_calm);
         CHECK(in.ran.ok());
         CHECK(in.peer.count(frame::headers) == 3);
+    });
+}
+
+TEST_CASE("http2: a request that meets a stop before it has left does not leave with the GOAWAY") {
+    // RFC 9113, 6.8 and 8.7.
+    in_a_world([]() -> task<> {
+        client_by_hand in;
+        asked got;
+        event asks;
+        const auto ask_in_turn = [&]() -> task<> {
+            static_cast<void>(co_await asks.wait());
+            co_await in.ask(got, "/");
+        };
+        const auto talk = [&](task_group& group) -> task<> {
+            const auto connection = [&](task_group& own) -> task<> {
+                own.spawn(in.run());
+                co_await in.greet();
+                static_cast<void>(co_await in.peer.hear(frame::settings, 2));
+                group.spawn(ask_in_turn);
+                static_cast<void>(co_await sleep_for(1ms));
+                asks.set();
+                own.request_stop();
+            };
+            co_await with_group(connection);
+            co_await in.peer.hear_out();
+        };
+        co_await with_group(talk);
+        CHECK(got.failed == errc::canceled);
+        CHECK(got.unprocessed);
+        CHECK(in.peer.count(frame::headers) == 0);
+        CHECK(in.peer.count(frame::goaway) == 1);
     });
 }
 
