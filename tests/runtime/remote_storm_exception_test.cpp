@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Trees of tasks sent to a pool from everywhere, at random: beside each other, against each other, with limits of
-// time, in groups, from strands and from other loops, with exceptions. Each coroutine resumes where it began.
+// Trees of tasks sent to a pool from everywhere, at random: beside each other, against each other, with
+// limits of time, in groups, from strands and from other loops, with exceptions. Each coroutine resumes where
+// it began.
 #include <gyre/coro/this_task.hpp>
 #include <gyre/runtime/io_pool.hpp>
 #include <gyre/sync/sleep.hpp>

@@ -92,8 +92,8 @@ struct connection_hooks {
     std::function<void(refusal)> on_refused;
 
     /// Told of an exception that left a handler, so that the peer gets 500; a body's producer, which ends the
-    /// connection; or what an answer has given the connection to (`response::upgrade`), which ends it as well,
-    /// and goes on to the caller unless it was taken.
+    /// connection; or what an answer has given the connection to (`response::upgrade`), which ends it as
+    /// well, and goes on to the caller unless it was taken.
     std::function<void(const request&, exception_slot&)> on_exception;
 
     /// Told of how answers have ended, an upgrade's with its head.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Many requests of a `web::client` with servers of HTTP/2 that do anything, at random: they delay, refuse,
-// reset, leave, change their minds about streams, and go silent, while requests are stopped at any time and the
-// client is destroyed. All of it in worlds, so that a seed tells everything. See support/dice.hpp.
+// reset, leave, change their minds about streams, and go silent, while requests are stopped at any time and
+// the client is destroyed. All of it in worlds, so that a seed tells everything. See support/dice.hpp.
 #include <gyre/io/acceptor.hpp>
 #include <gyre/io/serve.hpp>
 #include <gyre/stream/algorithms.hpp>
