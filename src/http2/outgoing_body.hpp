@@ -59,6 +59,12 @@ public:
 
     /// Whether all of it has left, or there is none.
     [[nodiscard]] bool done() const noexcept { return done_; }
+
+    /// The same, or all bytes that were declared have left: a peer that counts them has the whole, and may
+    /// reset the stream before its end is said.
+    [[nodiscard]] bool sent_whole() const noexcept {
+        return done_ || (left_ && *left_ == 0 && collected_.empty());
+    }
     [[nodiscard]] std::uint64_t sent() const noexcept { return sent_; }
 
     /// Something is left that the peer has room for, and the connection is busy with what stands in front:

@@ -260,7 +260,7 @@ void server_connection::note_end(const server_exchange& it) {
     end.body_bytes = it.out.sent();
     end.took = now() - it.begun_at;
     using kind = http::answer_end::kind;
-    const bool whole = it.head_said && it.out.done();
+    const bool whole = it.head_said && it.out.sent_whole();
     if (!whole) end.how = it.left.is_set() ? kind::client_left : kind::cut;
     hooks_.on_answered(it.request, end);
 }
@@ -368,7 +368,7 @@ task<> server_connection::await_close(server_exchange& it) {
 }
 
 void server_connection::end(server_exchange& it) noexcept {
-    if (it.out.done()) wire().request_done();
+    if (it.head_said && it.out.sent_whole()) wire().request_done();
     if (it.known) {
         if (!it.closed && !it.out.done()) wire().reset(it, error_code::cancel);
         wire().forget(it);

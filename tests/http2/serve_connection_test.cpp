@@ -349,3 +349,50 @@ TEST_CASE("http2: a handler and a producer learn that their client waits no long
         }
     }
 }
+
+TEST_CASE(
+    "http2: an answer of which all declared bytes were sent is complete, and its reset no flood") {
+    // A client may have enough when it has the declared size: curl resets the stream then, and does not wait
+    // for the frame that ends it.
+    for (const std::uint64_t declared : {std::uint64_t{5}, std::uint64_t{6}}) {
+        in_a_world([declared]() -> task<> {
+            const auto writes = [](http::body_writer to) -> task<io_result<>> {
+                static_cast<void>(co_await write_all(to, bytes_of(std::string_view{"12345"})));
+                static_cast<void>(co_await to.flush());
+                const io_result<> slept = co_await sleep_for(1h);
+                co_return slept;
+            };
+            const auto handle = [&](http::request&) -> task<http::response> {
+                co_return http::response{http::status::ok, http::produced_by(writes, declared)};
+            };
+            server_by_hand in{handle};
+            const bool whole = declared == 5;
+            const int requests = whole ? 300 : 50;
+            int complete = 0;
+            int left = 0;
+            in.hooks.on_answered = [&](const http::request&, const http::answer_end& end) {
+                CHECK(end.body_bytes == 5);
+                if (end.how == http::answer_end::kind::complete) ++complete;
+                if (end.how == http::answer_end::kind::client_left) ++left;
+            };
+            const auto talk = [&]() -> task<> {
+                co_await in.greet();
+                for (int each = 0; each < requests; ++each) {
+                    const auto id = static_cast<std::uint32_t>(2 * each + 1);
+                    const std::string asks = get(id);
+                    static_cast<void>(co_await in.peer.say(asks));
+                    const auto answers = static_cast<std::size_t>(each) + 1;
+                    const bool came = co_await in.peer.hear(frame::data, answers);
+                    if (!came) break;
+                    const std::string reset = frame_of(frame::rst_stream, 0, id, number(8));
+                    static_cast<void>(co_await in.peer.say(reset));
+                }
+                static_cast<void>(co_await sleep_for(1s));
+                in.peer.close();
+            };
+            co_await in.run(talk);
+            CHECK(complete == (whole ? requests : 0));
+            CHECK(left == (whole ? 0 : requests));
+        });
+    }
+}
