@@ -45,6 +45,10 @@ private:
     class turn_awaiter final : public waiter {
     public:
         explicit turn_awaiter(state& of) noexcept : waiter{"a stream of HTTP/2"}, of_{of} {}
+        turn_awaiter(turn_awaiter&&) noexcept = default;
+        ~turn_awaiter() {
+            if (abandon() == wait_state::woken) of_.give_turn_back();
+        }
 
         [[nodiscard]] bool await_suspend(std::coroutine_handle<> handle,
                                          const environment* given) noexcept {

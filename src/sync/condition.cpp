@@ -15,6 +15,12 @@ public:
     void await_resume() const noexcept {}
 };
 
+void condition::notify_one() noexcept {
+    if (waiting_.empty()) return;
+    static_cast<notification&>(waiting_.front()).alone_ = true;
+    waiting_.wake_one();
+}
+
 task<io_result<>> condition::wait(mutex::guard& held) {
     mutex* const lock = held.held_;
     expects(lock != nullptr, "a condition is waited for under its lock");
@@ -24,6 +30,7 @@ task<io_result<>> condition::wait(mutex::guard& held) {
     const io_result<> notified = co_await until_notified;
     relock again{lock->free_};
     co_await again;
+    until_notified.arrive();
     held = mutex::guard{*lock};
     co_return notified;
 }

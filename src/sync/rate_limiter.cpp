@@ -38,7 +38,9 @@ void rate_limiter::serve() noexcept {
 
 // The next caller may want less, and have it sooner.
 rate_limiter::acquire_awaiter::~acquire_awaiter() {
-    if (leave_queue()) of_.serve();
+    const wait_state was = abandon();
+    if (was == wait_state::woken) of_.bucket_.give_back(of_.rate_, tokens_);
+    if (was != wait_state::none) of_.serve();
 }
 
 void rate_limiter::acquire_awaiter::request(stop_level level) noexcept {

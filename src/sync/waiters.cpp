@@ -13,11 +13,13 @@ constexpr const char* used_elsewhere =
 
 }  // namespace
 
-bool waiter::leave_queue() noexcept {
-    if (!linked()) return false;
+waiter::wait_state waiter::abandon() noexcept {
+    if (!linked()) {
+        return back_.posted() && !outcome_ ? wait_state::woken : wait_state::none;
+    }
     list_link<waiters>::unlink();
     back_.env().chain->leave();
-    return true;
+    return wait_state::waiting;
 }
 
 bool waiter::stopped_before(const environment& given) noexcept {

@@ -110,7 +110,7 @@ script::transfer::transfer(script* by, const_buffer from) noexcept
 // Who has waited behind it for the same moment is the first now.
 script::transfer::~transfer() {
     disarm();
-    if (leave_queue()) by_->arm_waiting();
+    if (abandon() == wait_state::waiting) by_->arm_waiting();
 }
 
 void script::transfer::disarm() noexcept {

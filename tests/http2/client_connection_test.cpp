@@ -3,8 +3,12 @@
 // A client against servers that are written by hand: what each of their frames comes to.
 #include <gyre/http2/client_connection.hpp>
 
+#include <gyre/coro/resume.hpp>
+#include <gyre/coro/this_task.hpp>
+#include <gyre/runtime/io_context.hpp>
 #include <gyre/sync/event.hpp>
 #include <http2/by_hand.hpp>
+#include <support/disposable.hpp>
 
 #include <string>
 #include <string_view>
@@ -519,5 +523,39 @@ TEST_CASE("http2: an answer that stays away is waited for from the last byte of 
         CHECK(in.took >= 20s + options.response_time_max);
         CHECK(in.took < 25s + options.response_time_max);
         CHECK(in.ran.ok());
+    });
+}
+
+TEST_CASE(
+    "http2: the turn of a request whose frame is destroyed before it goes on is another one's") {
+    in_a_world([]() -> task<> {
+        http2::client_options one_at_a_time;
+        one_at_a_time.streams_max = 1;
+        client_by_hand in{one_at_a_time};
+        const auto talk = [&in](task_group&) -> task<> {
+            co_await in.greet();
+            while (!in.client.settled()) static_cast<void>(co_await sleep_for(1ms));
+            loop& home = co_await this_task::loop();
+            const http::request what = request_of("/");
+            const auto send = [&]() -> disposable {
+                const io_result<http2::received_response> got = co_await in.client.send(what);
+                CHECK(got.ok());
+            };
+            stop_chain chain;
+            const environment given{executor_ref{context_of(home)}, &home, &chain};
+            const disposable first = send();
+            first.frame.promise().env = &given;
+            while (home.spend()) {
+            }
+            gyre::resume(first.frame);
+            CHECK(in.client.streams_free() == 0);
+
+            first.frame.destroy();
+
+            CHECK(in.client.streams_free() == 1);
+            in.client.close();
+            co_await in.peer.hear_out();
+        };
+        co_await in.run(talk);
     });
 }

@@ -46,6 +46,9 @@ public:
     /// @pre  begun, and not posted.
     void resume() const { gyre::resume(waiter_); }
 
+    /// True from a post until the coroutine is resumed by it.
+    [[nodiscard]] bool posted() const noexcept { return posted_; }
+
     /// @pre  begun.
     [[nodiscard]] const environment& env() const noexcept { return *env_; }
 

@@ -68,7 +68,7 @@ public:
             : waiter{"outbox send"}, to_{to}, message_{std::move(message)}, key_{of} {}
         send_awaiter(send_awaiter&&) noexcept = default;
         ~send_awaiter() {
-            if (leave_queue()) to_.admit();
+            if (abandon() == wait_state::waiting) to_.admit();
         }
 
         void request(stop_level level) noexcept override;

@@ -25,13 +25,19 @@ public:
     [[nodiscard]] task<io_result<>> wait(mutex::guard& held);
 
     /// Ends the longest wait, or all of them. The lock need not be held.
-    void notify_one() noexcept { waiting_.wake_one(); }
+    void notify_one() noexcept;
     void notify_all() noexcept { waiting_.wake_all(); }
 
 private:
     class notification final : public waiter {
     public:
         explicit notification(condition& of) noexcept : waiter{"condition"}, of_{of} {}
+        notification(const notification&) = delete;
+        notification& operator=(const notification&) = delete;
+        ~notification() {
+            // A frame that is destroyed before it has the lock again has not seen what it was told of.
+            if (alone_) of_.notify_one();
+        }
 
         [[nodiscard]] bool await_suspend(std::coroutine_handle<> handle,
                                          const environment* given) noexcept {
@@ -39,8 +45,14 @@ private:
         }
         io_result<> await_resume() const noexcept { return outcome(); }
 
+        /// Its coroutine goes on under the lock.
+        void arrive() noexcept { alone_ = false; }
+
     private:
+        friend class condition;
+
         condition& of_;
+        bool alone_ = false;  // Notified as one, not with all.
     };
 
     class relock;

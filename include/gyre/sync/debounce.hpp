@@ -47,6 +47,11 @@ public:
     class wait_awaiter final : public waiter {
     public:
         explicit wait_awaiter(debounce& of) noexcept : waiter{"quiet"}, of_{of} {}
+        wait_awaiter(wait_awaiter&&) noexcept = default;
+        ~wait_awaiter() {
+            // What this one alone was told of is told to the next.
+            if (abandon() == wait_state::woken && alone_) of_.tell_again();
+        }
 
         [[nodiscard]] bool await_suspend(std::coroutine_handle<> handle,
                                          const environment* given) noexcept {
@@ -55,6 +60,7 @@ public:
             if (of_.at_ <= of_.on_.read_clock()) {
                 of_.at_ = never;
                 of_.on_.disarm(of_);  // A wait that was stopped leaves it armed.
+                alone_ = true;
                 return go_on(handle, *given);
             }
             if (of_.pending()) of_.on_.arm(of_, of_.at_);
@@ -63,7 +69,10 @@ public:
         io_result<> await_resume() const noexcept { return outcome(); }
 
     private:
+        friend class debounce;
+
         debounce& of_;
+        bool alone_ = false;
     };
 
     /// Waits until there was a sign and then none for a while. Each burst of signs is told once: to
@@ -79,7 +88,15 @@ private:
     void due() noexcept {
         if (waiting_.empty()) return;  // The next to wait finds that it has passed.
         at_ = never;
+        static_cast<wait_awaiter&>(waiting_.front()).alone_ = waiting_.size() == 1;
         waiting_.wake_all();
+    }
+
+    // Together with the signs that have come since, if any have.
+    void tell_again() noexcept {
+        if (pending()) return;
+        at_ = limit_ = on_.now();
+        if (!waiting_.empty()) on_.arm(*this, at_);
     }
 
     loop& on_;

@@ -41,7 +41,9 @@ public:
 
     protected:
         ~permit_waiter() {
-            if (leave_queue()) of_.serve();
+            const wait_state was = abandon();
+            if (was == wait_state::waiting) of_.serve();
+            if (was == wait_state::woken) of_.release(count_);
         }
 
         /// What was waited for. @pre  no error.

@@ -9,6 +9,7 @@
 #include <gyre/base/check.hpp>
 #include <gyre/base/time.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -70,6 +71,11 @@ public:
         if (credit_ < tokens * at.price()) return false;
         credit_ -= tokens * at.price();
         return true;
+    }
+
+    /// Puts back `tokens` that were taken and not used, as far as there is room for them.
+    void give_back(const token_rate& at, std::uint64_t tokens) noexcept {
+        credit_ += std::min(tokens * at.price(), at.burst() * at.price() - credit_);
     }
 
     /// When there will be `tokens`, which is the last look if there were.

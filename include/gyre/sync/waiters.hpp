@@ -17,6 +17,7 @@
 
 #include <coroutine>
 #include <cstddef>
+#include <cstdint>
 
 namespace gyre {
 
@@ -41,7 +42,7 @@ protected:
     explicit waiter(const char* name, stop_level ends_at = stop_level::stop) noexcept
         : name_{name}, ends_at_{ends_at} {}
     waiter(waiter&& other) noexcept : waiter{other.name_, other.ends_at_} {}
-    ~waiter() { leave_queue(); }
+    ~waiter() { abandon(); }
 
     /// Whether the chain was stopped before the wait began; the outcome is set then.
     [[nodiscard]] bool stopped_before(const environment& given) noexcept;
@@ -57,8 +58,15 @@ protected:
 
     [[nodiscard]] error outcome() const noexcept { return outcome_; }
 
-    /// For destructors: its frame is gone, so it waits no longer. Whether it did.
-    bool leave_queue() noexcept;
+    /// How far a wait had come when its frame was destroyed.
+    enum class wait_state : std::uint8_t {
+        none,     ///< It had not begun, was over, or was ended by an error.
+        waiting,  ///< It was in the queue.
+        woken     ///< It had what it waited for, but was not resumed.
+    };
+
+    /// For destructors: its frame is gone, so it waits no longer. What it was woken for is another one's.
+    wait_state abandon() noexcept;
 
 private:
     friend class waiters;
