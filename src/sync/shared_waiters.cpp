@@ -18,12 +18,13 @@ shared_waiter::wait_state shared_waiter::abandon() noexcept {
     if (!was_away) return wait_state::none;
     if (!was_waiting) env_->executor.retract(*this);
     env_->chain->leave();
-    return was_waiting || outcome_ ? wait_state::waiting : wait_state::woken;
+    if (was_waiting) return wait_state::waiting;
+    return outcome_ ? wait_state::none : wait_state::woken;
 }
 
 // Whether it was still there; false also of one that has never waited.
 bool shared_waiter::leave_queue() noexcept {
-    if (queue_ == nullptr) return false;
+    if (queue_ == nullptr || handed_over_.load(std::memory_order_acquire)) return false;
     const std::lock_guard hold{queue_->lock_};
     if (!linked()) return false;
     unlink();
@@ -71,12 +72,14 @@ void shared_waiter::request(stop_level level) noexcept {
     if (level < stop_level::stop) return;
     if (!leave_queue()) return;  // It was woken, and is on its way.
     outcome_ = errc::canceled;
+    handed_over_.store(true, std::memory_order_relaxed);  // Read by this thread only.
     env_->executor.post(*this);
 }
 
 sleeper* shared_waiter::end(error outcome) noexcept {
     outcome_ = outcome;
     unlink();
+    handed_over_.store(true, std::memory_order_release);
     if (then_ == once_woken::looks && !outcome) will_look();
     return env_->executor.enqueue(*this);
 }

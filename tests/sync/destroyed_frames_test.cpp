@@ -5,12 +5,16 @@
 #include <gyre/sync/channel.hpp>
 #include <gyre/sync/condition.hpp>
 #include <gyre/sync/debounce.hpp>
+#include <gyre/sync/latch.hpp>
 #include <gyre/sync/mutex.hpp>
+#include <gyre/sync/notify.hpp>
 #include <gyre/sync/rate_limiter.hpp>
 #include <gyre/sync/semaphore.hpp>
 #include <gyre/sync/shared_channel.hpp>
+#include <gyre/sync/shared_semaphore.hpp>
 #include <gyre/sync/task_group.hpp>
 
+#include <base/ending.hpp>
 #include <support/conformance.hpp>
 #include <support/disposable.hpp>
 #include <support/settle.hpp>
@@ -238,6 +242,70 @@ TEST_CASE(
 
         CHECK(of.try_receive() == 2);
         CHECK(between.try_receive() == 2);
+        co_return;
+    });
+}
+
+// -------- Between loops --------
+
+TEST_CASE(
+    "a frame that was woken between loops neither asks what it waited for, nor is stopped by it") {
+    on_every_backend([](io_context& io) -> task<> {
+        std::optional<latch> opens{std::in_place, 1U};
+        std::optional<shared_channel<int>> closes{std::in_place, 1U};
+        doomed first{io, opens->wait()};
+        doomed other{io, closes->receive()};
+        first.begin();
+        other.begin();
+        opens->count_down();
+        closes->close();
+        opens.reset();
+        closes.reset();
+
+        first.stop();
+        other.stop();
+        first.destroy();
+        other.destroy();
+        co_return;
+    });
+}
+
+TEST_CASE("a frame that a stop has ended does not ask the semaphore that it waited for") {
+    on_every_backend([](io_context& io) -> task<> {
+        std::optional<shared_semaphore> of{std::in_place, 0U};
+        doomed first{io, of->acquire(2)};
+        first.begin();
+        first.stop();
+        of.reset();
+
+        first.destroy();
+        co_return;
+    });
+}
+
+TEST_CASE("a notify that goes before the one that it has notified is a failed check") {
+    const ending how = ending_of([] {
+        io_context io;
+        std::optional<notify> on{std::in_place};
+        doomed first{io, on->wait()};
+        first.begin();
+        on->notify_one();
+        on.reset();
+        first.destroy();
+    });
+
+    CHECK(how.signal == SIGABRT);
+    CHECK(how.said_that("what is waited for outlives the coroutines and threads that wait for it"));
+}
+
+TEST_CASE("a notify may go before those that it has notified as all") {
+    on_every_backend([](io_context& io) -> task<> {
+        std::optional<notify> on{std::in_place};
+        doomed first{io, on->wait()};
+        first.begin();
+        on->notify_all();
+        on.reset();
+        first.destroy();
         co_return;
     });
 }

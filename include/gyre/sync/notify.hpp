@@ -6,9 +6,11 @@
 // is notified looks by itself.
 #pragma once
 
+#include <gyre/base/check.hpp>
 #include <gyre/sync/blocked_thread.hpp>
 #include <gyre/sync/shared_waiters.hpp>
 
+#include <cstddef>
 #include <mutex>
 #include <utility>
 
@@ -19,22 +21,35 @@ namespace gyre {
 /// Threads:  everything here is for any thread.
 class notify {
 public:
+    notify() noexcept = default;
+    notify(const notify&) = delete;
+    notify& operator=(const notify&) = delete;
+    ~notify() {
+        expects(all_heard(),
+                "what is waited for outlives the coroutines and threads that wait for it: declare "
+                "it before their loops, or stop and await them first");
+    }
+
     class [[nodiscard]] wait_awaiter final : public shared_waiter {
     public:
         explicit wait_awaiter(notify& on) noexcept : shared_waiter{"notify"}, on_{on} {}
         wait_awaiter(wait_awaiter&&) noexcept = default;
         ~wait_awaiter() {
             // What was for one is for another one then.
-            if (abandon() == wait_state::woken && alone_) on_.notify_one();
+            if (abandon() == wait_state::woken && alone_) on_.pass_on();
         }
 
         [[nodiscard]] bool await_suspend(std::coroutine_handle<> handle,
                                          const environment* given) noexcept {
             return wait_unless(on_.waiting_, handle, *given, [this](wake_list&) {
-                return alone_ = std::exchange(on_.pending_, false);
+                if (on_.pending_) on_.tell(*this);
+                return std::exchange(on_.pending_, false);
             });
         }
-        io_result<> await_resume() const noexcept { return outcome(); }
+        io_result<> await_resume() const noexcept {
+            if (alone_) on_.heard();
+            return outcome();
+        }
 
     private:
         friend class notify;
@@ -62,12 +77,7 @@ public:
     void notify_one() noexcept {
         wake_list woken;
         const std::lock_guard hold{lock_};
-        if (waiting_.empty()) {
-            pending_ = true;
-        } else {
-            static_cast<wait_awaiter&>(waiting_.front()).alone_ = true;
-            waiting_.wake_one(woken);
-        }
+        notify_next(woken);
     }
 
     /// Ends all waits that have begun, and nothing else.
@@ -77,9 +87,41 @@ public:
     }
 
 private:
+    // All with the lock held, but the two that take it.
+
+    void notify_next(wake_list& woken) noexcept {
+        if (waiting_.empty()) {
+            pending_ = true;
+        } else {
+            tell(static_cast<wait_awaiter&>(waiting_.front()));
+            waiting_.wake_one(woken);
+        }
+    }
+    void tell(wait_awaiter& one) noexcept {
+        one.alone_ = true;
+        ++told_;
+    }
+    void heard() noexcept {
+        const std::lock_guard hold{lock_};
+        --told_;
+    }
+    void pass_on() noexcept {
+        wake_list woken;
+        const std::lock_guard hold{lock_};
+        --told_;
+        notify_next(woken);
+    }
+
+    [[nodiscard]] bool all_heard() const noexcept {
+        const std::lock_guard hold{lock_};
+        return told_ == 0;
+    }
+
     bool pending_ = false;  // False while any wait.
+    std::size_t told_ =
+        0;  // Notified as one, and not resumed: their notification may be passed on.
     shared_waiters waiting_{lock_};
-    spin_lock lock_;  // Of all above; goes first.
+    mutable spin_lock lock_;  // Of all above; goes first.
 };
 
 }  // namespace gyre

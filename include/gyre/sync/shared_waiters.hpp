@@ -18,6 +18,7 @@
 #include <gyre/coro/resume.hpp>
 
 #include <array>
+#include <atomic>
 #include <concepts>
 #include <coroutine>
 #include <cstddef>
@@ -95,8 +96,8 @@ protected:
 
     /// How far a wait had come when its frame was destroyed.
     enum class wait_state : std::uint8_t {
-        none,     ///< It had not begun, or was over.
-        waiting,  ///< It was in the queue, or ended by a stop.
+        none,     ///< It had not begun, was over, or was ended by a stop or an error.
+        waiting,  ///< It was in the queue.
         woken     ///< It had what it waited for, but was not resumed.
     };
 
@@ -147,6 +148,8 @@ private:
     once_woken then_;
     bool will_look_ = false;  // Counted in `queue_`. Under the lock.
     bool away_ = false;       // Suspended, so in the queue or with the executor. Its own thread's.
+    // It was in the queue, and the executor has it now: the queue may be gone, unless it looks.
+    std::atomic<bool> handed_over_ = false;
 };
 
 /// The queue. First come, first served. Its owner must outlive its waiters.
