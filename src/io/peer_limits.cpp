@@ -92,10 +92,11 @@ void peer_limits::left(const endpoint& peer, time_point now) noexcept {
 }
 
 void peer_limits::key_left(const key& peer, time_point now) noexcept {
-    const std::lock_guard hold{lock_};
+    std::unique_lock hold{lock_};
     const auto known = entries_.find(peer);
-    expects(known != entries_.end() && known->second.connections > 0,
-            "a connection that ends was admitted");
+    const bool admitted = known != entries_.end() && known->second.connections > 0;
+    if (!admitted) hold.unlock();  // A check_hook may be the program's.
+    expects(admitted, "a connection that ends was admitted");
     entry& it = known->second;
     if (--it.connections > 0) return;
     if (is_as_new(it, now)) {

@@ -3,14 +3,20 @@
 // What gyre/io/peer_limits.hpp promises to the code that uses it.
 #include <gyre/io/peer_limits.hpp>
 
+#include <base/ending.hpp>
+#include <gyre/base/check.hpp>
 #include <support/harness.hpp>
 
+#include <unistd.h>
+
+#include <csignal>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
 using namespace gyre;
+using namespace gyre::testing;
 using namespace std::chrono_literals;
 
 namespace {
@@ -195,4 +201,16 @@ TEST_CASE("several threads share one table without losing count") {
     }
     for (std::thread& each : threads) each.join();
     CHECK(limits.peers() == 0);
+}
+
+TEST_CASE("a check that fails in a table of peers calls its hook without the lock") {
+    static peer_limits limits{at_most(1)};
+    const ending how = ending_of([] {
+        ::alarm(20);  // Under the lock the hook would wait for ever.
+        set_check_hook([](const check_failure&) noexcept { static_cast<void>(limits.peers()); });
+        limits.left(numbered(1), start);
+    });
+
+    CHECK(how.signal == SIGABRT);
+    CHECK(how.said_that("a connection that ends was admitted"));
 }
