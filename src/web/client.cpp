@@ -9,6 +9,7 @@
 #include <gyre/sync/timeout.hpp>
 #include <web/connection_pool.hpp>
 #include <web/decoded_body.hpp>
+#include <web/sent_body.hpp>
 
 #include <array>
 #include <utility>
@@ -176,14 +177,6 @@ void redirect(client_request& what, http::status code, url to) {
     what.where = std::move(to);
 }
 
-// The body of a request that may be sent more than once: an attempt that is given up lets go of it later.
-struct sent_body {
-    explicit sent_body(http::response_body of) noexcept : content{std::move(of)} {}
-
-    http::response_body content;
-    bool produced = false;  // Its producer was asked.
-};
-
 // Of no body: 0.
 std::optional<std::uint64_t> size_of(const sent_body* body) noexcept {
     return body == nullptr ? 0 : body->content.size();
@@ -191,29 +184,6 @@ std::optional<std::uint64_t> size_of(const sent_body* body) noexcept {
 
 bool is_produced(const sent_body* body) noexcept {
     return body != nullptr && body->content.producer() != nullptr;
-}
-
-// Lends the producer of a body to one attempt, which may never ask it.
-class lent_producer final : public http::body_producer {
-public:
-    explicit lent_producer(std::shared_ptr<sent_body> of) noexcept : of_{std::move(of)} {}
-
-    [[nodiscard]] std::optional<std::uint64_t> size() const noexcept override {
-        return of_->content.size();
-    }
-    [[nodiscard]] task<io_result<>> write(http::body_writer to) override {
-        of_->produced = true;
-        return of_->content.producer()->write(to);
-    }
-
-private:
-    std::shared_ptr<sent_body> of_;
-};
-
-// Null for an empty one.
-std::shared_ptr<sent_body> kept_body(http::response_body of) {
-    if (of.producer() == nullptr && of.bytes().empty()) return nullptr;
-    return std::make_shared<sent_body>(std::move(of));
 }
 
 http::response_body once_more(const std::shared_ptr<sent_body>& it) {
@@ -258,6 +228,13 @@ task<io_result<http::received_response>> send_on(connection_pool& pool, client_c
         const io_result<> renewed = co_await pool.renew(on, what.where);
         if (!renewed.ok()) co_return renewed.error();
     }
+}
+
+// Of a request that has failed; `seen` if a server may have seen it.
+io_result<client_response> failed_request(error why, bool seen) {
+    client_response none;
+    none.unprocessed = !seen;
+    return {why, std::move(none)};
 }
 
 // What a redirect has for a body is dropped if it is short, so that the connection can be used again.
@@ -325,11 +302,14 @@ task<io_result<client_response>> client::perform(std::shared_ptr<state> self, cl
         const bool has_producer = is_produced(body.get());
         io_result<connection_pool::lease> leased =
             co_await with_deadline(until, self->pool.take(what.where));
-        if (!leased.ok()) co_return leased.error();
+        if (!leased.ok()) co_return failed_request(leased.error(), redirects > 0);
         connection_pool::lease on = leased.take();
         io_result<http::received_response> got = co_await with_deadline(
             until, send_on(self->pool, self->counters, options, on, what, body));
-        if (!got.ok()) co_return got.error();
+        if (!got.ok()) {
+            const bool unseen = on.last() == connection_pool::fate::unprocessed;
+            co_return failed_request(got.error(), redirects > 0 || !unseen);
+        }
         http::received_response head = got.take();
 
         const bool replayable = !has_producer || becomes_get(head.status, what.method);

@@ -145,6 +145,10 @@ public:
     http::body_reader body;  ///< Decoded; valid while this lives.
     url where;               ///< The last one asked, after redirects.
 
+    /// Beside an error: true if no server has seen the request, so that it may be sent again elsewhere,
+    /// whatever its method. A producer that was asked for its body may not be.
+    bool unprocessed = false;
+
     /// What remains of the body, as text.
     ///
     /// Errors, Cancellation, Threads, Cost: as `http::body_reader::read_all`.

@@ -54,6 +54,13 @@ public:
     /// Whether it wants TLS.
     [[nodiscard]] bool is_secure() const noexcept { return scheme_ == "https" || scheme_ == "wss"; }
 
+    /// The same target at the scheme, host and port of `other`.
+    [[nodiscard]] url at_origin_of(const url& other) const {
+        url moved = other;
+        moved.target_ = target_;
+        return moved;
+    }
+
     /// Whether both have scheme, host and port in common.
     // RFC 9110, 4.3.1.
     [[nodiscard]] bool same_origin(const url& other) const noexcept {
