@@ -224,6 +224,58 @@ TEST_CASE("port_forwarder ends what is left when the grace is over") {
     }
 }
 
+TEST_CASE("load_balancer passes requests and bodies on, past a server that is dead, and counts") {
+    if (std::string_view{GYRE_LOAD_BALANCER}.empty() ||
+        std::string_view{GYRE_NOTES_SERVER}.empty()) {
+        MESSAGE("not built: it needs the protocols");
+        return;
+    }
+    for (const contender& each : and_on_asio(GYRE_LOAD_BALANCER, "")) {
+        CAPTURE(each.name);
+        program notes{GYRE_NOTES_SERVER, {"127.0.0.1:0"}};
+        const std::string alive = notes.listening_on().to_string();
+        program proxy{
+            each.path, {"127.0.0.1:0", "http://127.0.0.1:1", "http://" + alive}, each.variables};
+        const endpoint where = proxy.listening_on();
+        person writer{where};
+        writer.says(
+            "POST /notes HTTP/1.1\r\nHost: h\r\nX-Name: ann\r\nContent-Length: 8\r\n"
+            "Connection: close\r\n\r\nbuy milk");
+        CHECK(writer.hears_everything().starts_with("HTTP/1.1 201 Created\r\n"));
+        person reader{where};
+        for (int again = 0; again < 10; ++again) {
+            reader.says("GET /notes HTTP/1.1\r\nHost: h\r\n\r\n");
+            CHECK(reader.hears() == "HTTP/1.1 200 OK\r");
+            while (reader.hears() != "\r") {
+            }
+            CHECK(reader.hears().ends_with(" buy milk"));
+        }
+
+        proxy.send(SIGTERM);
+        const std::string counted = proxy.rest_of_output();
+        CHECK(counted.find(alive + ": 11 requests, 0 failures\n") != std::string::npos);
+        CHECK(proxy.wait() == 0);
+        ends_well(notes);
+    }
+}
+
+TEST_CASE("load_balancer says that no server answers, and how it is used") {
+    if (std::string_view{GYRE_LOAD_BALANCER}.empty()) {
+        MESSAGE("not built: it needs the protocols");
+        return;
+    }
+    program proxy{GYRE_LOAD_BALANCER, {"127.0.0.1:0", "http://127.0.0.1:1"}};
+    person client{proxy.listening_on()};
+    program nonsense{GYRE_LOAD_BALANCER, {"127.0.0.1:0", "nowhere"}};
+
+    client.says("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+
+    CHECK(client.hears() == "HTTP/1.1 502 Bad Gateway\r");
+    CHECK(nonsense.rest_of_output() == "usage: load_balancer ADDRESS:PORT URL...\n");
+    CHECK(nonsense.wait() == 2);
+    ends_well(proxy);
+}
+
 TEST_CASE("in the chat each line reaches all members, who hear as well who comes and goes") {
     for (const contender& each : and_on_asio(GYRE_CHAT_SERVER, GYRE_CHAT_ASIO)) {
         CAPTURE(each.name);

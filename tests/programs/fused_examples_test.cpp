@@ -281,6 +281,29 @@ TEST_CASE("fuse: http_get writes the bodies or says why not") {
     under_every_fault(it);
 }
 
+TEST_CASE("fuse: load_balancer goes on, whatever becomes of a connection") {
+    if (std::string_view{GYRE_LOAD_BALANCER}.empty()) {
+        MESSAGE("not built: it needs the protocols");
+        return;
+    }
+    const plain_server site{[](plain_peer& client) {
+        for (std::string line = client.hears(); !line.empty(); line = client.hears()) {
+            if (line != "\r") continue;
+            return client.says(
+                "HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nhello\n");
+        }
+    }};
+    fused_scenario it = server(GYRE_LOAD_BALANCER, [](const endpoint& where) {
+        plain_peer client{where};
+        client.says("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+        return client.hears() == "HTTP/1.1 200 OK\r" &&
+               client.hears_the_rest().ends_with("\r\n\r\nhello\n");
+    });
+    it.arguments = always({own_loopback() + ":0", "http://" + site.where().to_string()});
+
+    under_every_fault(it);
+}
+
 TEST_CASE("fuse: happy_eyeballs connects or says why not") {
     program echo{GYRE_ECHO_SERVER, {"127.0.0.1:0"}};
     fused_scenario it;
