@@ -36,7 +36,7 @@ void remove_hop_fields(http::fields& of) {
     }
 }
 
-// The length that the answer to HEAD has named, which is GET's: RFC 9110, 8.6.
+// The length that the answer to HEAD has named, which is that of an answer to GET: RFC 9110, 8.6.
 std::optional<std::uint64_t> named_length(const http::fields& of) {
     const std::string_view text = of.value_or("content-length");
     std::uint64_t length = 0;

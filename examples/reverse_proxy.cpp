@@ -87,7 +87,8 @@ public:
         const auto from = std::make_shared<web::client_response>(got.take());
         http::response answer{from->status};
         copy_end_to_end(from->fields, answer.fields);
-        if (what.method() == http::method::head) co_return answer;  // With the length of GET's.
+        if (what.method() == http::method::head)
+            co_return answer;  // With the length of an answer to GET.
         answer.fields.remove("content-length");
         const auto writes = [from](http::body_writer to) { return pass_on(from->body, to); };
         answer.body = http::produced_by(writes, from->body.size());

@@ -6,6 +6,7 @@ module;
 #include <gyre/web/pem_files.hpp>
 #include <gyre/web/server.hpp>
 #include <gyre/web/static_files.hpp>
+#include <gyre/web/upstreams.hpp>
 #include <gyre/web/url.hpp>
 
 export module gyre.web;
@@ -31,5 +32,11 @@ using gyre::web::serve_http;
 using gyre::web::static_options;
 using gyre::web::content_type_of;
 using gyre::web::static_files;
+using gyre::web::upstream;
+using gyre::web::upstreams_options;
+using gyre::web::health_check;
+using gyre::web::upstream_counters;
+using gyre::web::upstream_response;
+using gyre::web::upstreams;
 using gyre::web::url;
 }  // namespace gyre::web

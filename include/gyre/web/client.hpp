@@ -166,8 +166,8 @@ private:
 
 /// Sends requests. Belongs to one loop, and is destroyed before it; responses and requests may outlive it.
 /// Connections that rest keep no loop running: one of HTTP/2 is a coroutine in the background
-/// (`launch_in_background`). They end with the client, by `close_idle`, or after `idle_time_max`, at once: one
-/// of HTTP/2 says GOAWAY if its server has room for that within a tenth of a second.
+/// (`launch_in_background`). They end with the client, by `close_idle`, or after `idle_time_max`, at once:
+/// one of HTTP/2 says GOAWAY if its server has room for that within a tenth of a second.
 class client {
 public:
     /// @pre  `connections_max`, `connections_per_origin_max` and `streams_max` are not 0.
