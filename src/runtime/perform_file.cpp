@@ -137,8 +137,8 @@ int read_once(descriptor_slot& from, const iovec* parts, int count, std::int64_t
     return outcome(::readv(from.number, &first, 1));
 }
 
-// Of a pipe that has been read to its end so far: whether its writers have left. A FIFO that no process has
-// opened yet to write reads the same; only poll(2) knows them apart.
+// True if the writers of a pipe have left, which has just been read to its end. A FIFO that no process has
+// opened yet to write reads the same; only poll(2) tells them apart.
 bool is_over(const descriptor_slot& pipe) noexcept {
     const int ready = ready_now(pipe, POLLIN);
     return ready > 0 && (ready & POLLIN) == 0;

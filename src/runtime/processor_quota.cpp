@@ -104,15 +104,15 @@ std::optional<std::int64_t> number_in(std::string_view text) noexcept {
     return number;
 }
 
-// Of one group: quota over period, rounded up. 0: it has none.
+// The quota of one group over its period, rounded up; 0 without a limit.
 unsigned quota_of(const std::string& directory, cgroup_version of) {
     std::string quota;
     std::string period;
     if (of.has_controllers) {
-        quota = text_of(directory + "/cpu.cfs_quota_us");  // -1 for none.
+        quota = text_of(directory + "/cpu.cfs_quota_us");  // -1 without a limit.
         period = text_of(directory + "/cpu.cfs_period_us");
     } else {
-        const std::string both = text_of(directory + "/cpu.max");  // "max 100000" for none.
+        const std::string both = text_of(directory + "/cpu.max");  // "max 100000" without a limit.
         std::string_view rest = both;
         quota = take(rest, ' ');
         period = rest;
@@ -129,7 +129,7 @@ unsigned less(unsigned one, unsigned other) noexcept {
     return std::min(one, other);
 }
 
-// Of the group, and of each above it that is seen at the mount.
+// The least quota of the group and of those above it, up to the mount.
 unsigned quota_along(const std::string& point, std::string below, cgroup_version of) {
     unsigned least = quota_of(point, of);
     while (!below.empty()) {

@@ -42,7 +42,7 @@ task<file> device(const char* name, file_access how) {
 struct positionless {
     const char* name;
     int number;
-    int other;   ///< The other end, which keeps it from its end; -1: there is none.
+    int other;   ///< The other end, which keeps it from its end; -1 without one.
     bool fills;  ///< There is room for less than a mebibyte in it.
 };
 

@@ -197,7 +197,7 @@ TEST_CASE(
     check_answered(calls, 0, check_fifo);
 }
 
-TEST_CASE("what the file system knows of a file is told though statx is refused") {
+TEST_CASE("what the file system knows of a file is reported though statx is refused") {
     constexpr std::array<unsigned, 1> calls{SYS_statx};
     check_in_sandbox(calls, check_status);
 }
@@ -207,7 +207,7 @@ TEST_CASE("files are renamed though renameat2 is refused, unless they must repla
     check_in_sandbox(calls, check_names);
 }
 
-TEST_CASE("files are opened beneath a directory, and none outside, though openat2 is refused") {
+TEST_CASE("files beneath a directory are opened, and no others, though openat2 is refused") {
     constexpr std::array<unsigned, 1> calls{SYS_openat2};
     check_in_sandbox(calls, check_beneath);
 }

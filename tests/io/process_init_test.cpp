@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 namespace {
 
 bool enter_new_processes() {
-    // Who is not root may have one as root of a user namespace, where that is allowed.
+    // Users other than root may have one as root of a user namespace, where that is allowed.
     return ::unshare(CLONE_NEWPID) == 0 || ::unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0;
 }
 
@@ -113,7 +113,8 @@ TEST_CASE("orphans of process 1 are left to the program, which may wait for each
             me.check(::waitpid(orphan, nullptr, 0) == orphan, "until the program waits for it");
             me.check(zombie(WNOHANG) == 0, "which leaves what runs alone");
             const auto killed = co_await running.terminate(20s);
-            me.check(killed.value() == exit_status::killed(SIGTERM, false), "and its end is told");
+            me.check(killed.value() == exit_status::killed(SIGTERM, false),
+                     "and its end is reported");
         };
         run_to_end(me, io, use());
     });

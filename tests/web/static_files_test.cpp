@@ -204,7 +204,7 @@ TEST_CASE("no path leads out of the directory") {
 }
 
 // As old versions of Docker do; a child, because it stays refused.
-TEST_CASE("files are served, and none outside, where openat2 is refused") {
+TEST_CASE("files inside a directory are served, and no others, where openat2 is refused") {
     for (const int answer : {EPERM, EACCES, ENOSYS}) {
         INFO(answer);
         const published it;
