@@ -531,6 +531,7 @@ task<io_result<>> server_connection::upgrade(response it) {
     if (!sent.ok()) co_return sent;
     upgraded_connection to{std::move(io_.stream), std::string{gyre::text_of(io_.in.data())}};
     const upgrade_function go_on = std::move(it.upgrade);
+    // NOLINTNEXTLINE(cppcoreguidelines-avoid-capturing-lambda-coroutines): it outlives what it makes.
     const auto begin = [&]() -> task<io_result<>> {
         co_await go_on(std::move(to));
         co_return io_result<>{};

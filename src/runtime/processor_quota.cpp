@@ -23,7 +23,7 @@ std::string text_of(const std::string& path) {
 }
 
 // Takes off what stands before the next `separator`, and that as well.
-std::string_view take(std::string_view& from, char separator) noexcept {
+std::string_view taken_to(std::string_view& from, char separator) noexcept {
     const std::size_t end = std::min(from.find(separator), from.size());
     const std::string_view part = from.substr(0, end);
     from.remove_prefix(std::min(end + 1, from.size()));
@@ -32,7 +32,7 @@ std::string_view take(std::string_view& from, char separator) noexcept {
 
 bool lists(std::string_view names, std::string_view wanted) noexcept {
     while (!names.empty()) {
-        if (take(names, ',') == wanted) return true;
+        if (taken_to(names, ',') == wanted) return true;
     }
     return false;
 }
@@ -49,9 +49,9 @@ constexpr cgroup_version second_version{"cgroup2", false};
 // The group of this process, below the top of its hierarchy: "4:cpu,cpuacct:/a/group", or "0::/a/group".
 std::optional<std::string_view> group_in(std::string_view listing, cgroup_version of) noexcept {
     while (!listing.empty()) {
-        std::string_view line = take(listing, '\n');
-        const std::string_view number = take(line, ':');
-        const std::string_view controllers = take(line, ':');
+        std::string_view line = taken_to(listing, '\n');
+        const std::string_view number = taken_to(line, ':');
+        const std::string_view controllers = taken_to(line, ':');
         const bool found =
             of.has_controllers ? lists(controllers, "cpu") : number == "0" && controllers.empty();
         if (found) return line;
@@ -88,13 +88,13 @@ std::optional<cgroup_mount> mount_in(std::string_view line, cgroup_version of) {
     const std::size_t behind = line.find(end_of_options);
     if (behind == std::string_view::npos) return std::nullopt;
     std::string_view kind = line.substr(behind + end_of_options.size());
-    if (take(kind, ' ') != of.type) return std::nullopt;
-    take(kind, ' ');
+    if (taken_to(kind, ' ') != of.type) return std::nullopt;
+    taken_to(kind, ' ');
     if (of.has_controllers && !lists(kind, "cpu")) return std::nullopt;
-    for (int skipped = 0; skipped < 3; ++skipped) take(line, ' ');
-    std::string top = unescaped(take(line, ' '));
+    for (int skipped = 0; skipped < 3; ++skipped) taken_to(line, ' ');
+    std::string top = unescaped(taken_to(line, ' '));
     if (top == "/") top.clear();
-    return cgroup_mount{std::move(top), unescaped(take(line, ' '))};
+    return cgroup_mount{std::move(top), unescaped(taken_to(line, ' '))};
 }
 
 std::optional<std::int64_t> number_in(std::string_view text) noexcept {
@@ -114,7 +114,7 @@ unsigned quota_of(const std::string& directory, cgroup_version of) {
     } else {
         const std::string both = text_of(directory + "/cpu.max");  // "max 100000" without a limit.
         std::string_view rest = both;
-        quota = take(rest, ' ');
+        quota = taken_to(rest, ' ');
         period = rest;
     }
     const std::optional<std::int64_t> time = number_in(quota);
@@ -144,7 +144,7 @@ unsigned quota_by(cgroup_version of, const std::string& root, std::string_view g
     const std::optional<std::string_view> group = group_in(groups, of);
     if (!group) return 0;
     while (!mounts.empty()) {
-        const std::optional<cgroup_mount> seen = mount_in(take(mounts, '\n'), of);
+        const std::optional<cgroup_mount> seen = mount_in(taken_to(mounts, '\n'), of);
         if (!seen || !group->starts_with(seen->top)) continue;
         std::string below{group->substr(seen->top.size())};
         if (below == "/") below.clear();

@@ -127,6 +127,14 @@ io_result<std::string_view> redirect_of(const http::received_response& head) {
     return location_of(head.fields);
 }
 
+// Where the request is to be sent next; nowhere if the response is to be handed out.
+io_result<std::string_view> way_on(const http::received_response& head, const client_request& what,
+                                   bool has_producer, const client_options& options) {
+    const bool replayable = !has_producer || becomes_get(head.status, what.method);
+    if (options.redirects_max == 0 || !replayable) return io_result<std::string_view>{};
+    return redirect_of(head);
+}
+
 bool is_for_http(const client_request& what) noexcept {
     if (what.method == http::method::connect || what.other_method == "CONNECT") return false;
     const std::string& scheme = what.where.scheme();
@@ -312,9 +320,7 @@ task<io_result<client_response>> client::perform(std::shared_ptr<state> self, cl
         }
         http::received_response head = got.take();
 
-        const bool replayable = !has_producer || becomes_get(head.status, what.method);
-        io_result<std::string_view> location;
-        if (options.redirects_max > 0 && replayable) location = redirect_of(head);
+        const io_result<std::string_view> location = way_on(head, what, has_producer, options);
         if (!location.ok()) co_return location.error();
         if (!location.value().empty()) {
             if (redirects == options.redirects_max) co_return errc::limit_exceeded;

@@ -91,7 +91,7 @@ public:
         expects(!of.empty() && options_.attempts_max > 0, "a request has a server to go to");
         for (upstream& each : of) {
             expects(each.weight > 0, "a server without a share gets no requests: leave it out");
-            servers_.push_back(server{std::move(each)});
+            servers_.emplace_back(std::move(each));
         }
     }
 
@@ -313,6 +313,7 @@ task<> upstreams::check_by(std::shared_ptr<state> self, health_check how) {
     expects(how.failures_max > 0 && how.successes_min > 0, "a check that can say something");
     loop& home = co_await this_task::loop();
     self->home = &home;
+    // NOLINTNEXTLINE(cppcoreguidelines-avoid-capturing-lambda-coroutines): it outlives what it makes.
     const auto each_server = [&](task_group& group) -> task<> {
         for (state::server& each : self->servers()) group.spawn(self->check(each, how));
         co_return;
