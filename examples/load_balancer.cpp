@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 namespace http = gyre::http;
 namespace web = gyre::web;
 
-// What is for one connection only: RFC 9110, 7.6.1.
+// Removes the fields that concern one connection only: RFC 9110, 7.6.1.
 void remove_hop_fields(http::fields& of) {
     const std::string named{of.value_or("connection")};
     http::list_elements each{named};

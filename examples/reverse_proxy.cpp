@@ -98,8 +98,7 @@ public:
 private:
     static web::client_options as_they_are() {
         web::client_options options;
-        options.decompress =
-            false;  // What the client asks for, and what it is answered, are its own.
+        options.decompress = false;  // The client chooses codings.
         options.redirects_max = 0;
         options.user_agent.clear();
         return options;
@@ -135,7 +134,7 @@ gyre::task<gyre::io_result<>> reverse_proxy(gyre::endpoint local, web::url behin
     if (!listening.ok()) co_return listening.error();
 
     proxy to{std::move(behind)};
-    http::request_limit_options often;  // Of each address, unless a `key` says otherwise.
+    http::request_limit_options often;  // For each address, unless a `key` says otherwise.
     often.requests = {50, 1s, 100};
     const http::handler forwards = [&to](http::request& what) { return to.forward(what); };
     const http::handler limited = http::limit_requests(often)(forwards);
@@ -172,7 +171,7 @@ struct server_behind {
     }
 };
 
-// What is answered to `request`; a client that has waited for a second leaves.
+// Returns the answer to `request`; the client leaves after a second.
 gyre::task<std::string> ask(std::string request) {
     auto connected = co_await gyre::connect_to("front", "80");
     if (!connected.ok()) co_return connected.error().message();
