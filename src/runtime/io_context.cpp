@@ -57,13 +57,6 @@ std::size_t items_in_a_turn(std::size_t ran, duration took) noexcept {
 
 constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
 
-// Names the calling thread for good: addresses and numbers of threads that ended are used again.
-std::uint64_t this_thread() noexcept {
-    static std::atomic<std::uint64_t> last = 0;
-    thread_local const std::uint64_t name = last.fetch_add(1, std::memory_order_relaxed) + 1;
-    return name;
-}
-
 // A failed check prints who was waiting for what on this thread's loop.
 void dump_before_abort(loop& of) noexcept {
     const std::string text = dump_tasks(of);
@@ -110,6 +103,13 @@ private:
     io_context& in_;
     loop* outer_;
 };
+
+// Addresses and numbers of threads that ended are used again.
+std::uint64_t io_context::this_thread() noexcept {
+    static std::atomic<std::uint64_t> last = 0;
+    thread_local const std::uint64_t name = last.fetch_add(1, std::memory_order_relaxed) + 1;
+    return name;
+}
 
 io_context::io_context(const io_context_options& options)
     : host_{choose_host()},
@@ -575,12 +575,6 @@ void io_context::renew_backend_info() noexcept { info_ = backend_->info(); }
 
 bool io_context::runs_elsewhere() const noexcept {
     return wake_->entered() && bound_thread_ != this_thread();
-}
-
-// Outside of `run` any thread may close an idle socket, as long as the loop rests meanwhile.
-bool io_context::may_touch(const descriptor_slot& it) const noexcept {
-    if (running_here == this || bound_thread_ == this_thread()) return true;
-    return !wake_->entered() && it.pending.empty();
 }
 
 void io_context::bind_to_this_thread() noexcept {

@@ -69,29 +69,43 @@ bool mark_done_alone(operation& op) noexcept {
 
 /// The loop acts on this thread, though its run is not the innermost there: a coroutine of another
 /// loop closes a socket of it, or destroys a frame. What it does in its own name must not become a
-/// message to itself.
+/// message to itself. While the loop rests, threads that do so take turns.
 class io_context::current_loop_scope {
 public:
-    explicit current_loop_scope(io_context& of) noexcept
-        : of_{of}, outer_{std::exchange(running_here, &of)}, rested_{of.wake_->enter()} {}
+    explicit current_loop_scope(io_context& of) noexcept : of_{of} {
+        if (of.wake_->entered()) {
+            expects(of.running_on_this_thread() || of.bound_thread_ == this_thread(),
+                    "a frame is destroyed, and a wait stopped, on the thread of its loop, or while "
+                    "that rests");
+        } else {
+            visit_ = std::unique_lock{of.visiting_};
+            of.visited_ = true;
+        }
+        outer_ = std::exchange(running_here, &of);
+    }
     current_loop_scope(const current_loop_scope&) = delete;
     current_loop_scope& operator=(const current_loop_scope&) = delete;
     ~current_loop_scope() {
         running_here = outer_;
-        if (!rested_) {
+        if (!visit_.owns_lock()) {
             of_.wake_->wake_up();
             return;
         }
-        of_.wake_->leave();
+        of_.wake_->fall_asleep();
+        of_.visited_ = false;
         // Wake-ups that came meanwhile are used up, and a poller of this loop must know what is
         // due.
-        if (!of_.ready_.empty() || !of_.wake_->nothing_posted()) of_.wake_->wake_if_asleep();
+        const bool is_due = due || !of_.ready_.empty() || !of_.wake_->nothing_posted();
+        visit_.unlock();  // The hook is the program's.
+        if (is_due) of_.wake_->wake_if_asleep();
     }
+
+    bool due = false;  ///< The loop's poller has to poll.
 
 private:
     io_context& of_;
     loop* outer_;
-    bool rested_;  // No thread was inside `run` or `poll`.
+    std::unique_lock<spin_lock> visit_;  // Held if no thread is inside `run` or `poll`.
 };
 
 bool io_context::submit(operation& op) noexcept {
@@ -191,21 +205,27 @@ void io_context::attach(descriptor_slot& it) noexcept {
 }
 
 void io_context::cancel(operation& op) noexcept {
-    if (running_here != this && running_here != nullptr) {
+    if (running_here == this) return cancel_here(op);
+    if (running_here != nullptr) {
         // From another loop: a message that points into a frame. `complete` waits for it.
         operation_state now = operation_state::armed;
         if (!op.state.compare_exchange_strong(now, operation_state::cancel_posted)) return;
         wake_->post_cancel(op);
         return;
     }
+    // Outside of `run` and `poll`, as when another framework's handler closes a socket: what it leads to
+    // waits for the next turn, of which the poller must be told.
+    current_loop_scope here{*this};
+    cancel_here(op);
+    here.due = true;
+}
+
+void io_context::cancel_here(operation& op) noexcept {
     if (!op.pending() || op.cancel_requested) return;
     if (op.state.load(std::memory_order_relaxed) == operation_state::awaiting_cancel)
         return;  // Over.
     op.cancel_requested = true;
     end_early(op);
-    // Outside of `run` and `poll`, as when another framework's handler closes a socket: what it leads to
-    // waits for the next turn, of which the poller must be told.
-    if (running_here == nullptr) wake_->wake_if_asleep();
 }
 
 void io_context::end_early(operation& op) noexcept {
@@ -226,7 +246,7 @@ void io_context::take_cancels() noexcept {
     wake_->take_cancels([this](operation& op) noexcept {
         operation_state now = operation_state::cancel_posted;
         if (op.state.compare_exchange_strong(now, operation_state::armed)) {
-            cancel(op);
+            cancel_here(op);
             return;
         }
         op.state.store(operation_state::done, std::memory_order_relaxed);
@@ -239,8 +259,8 @@ void io_context::complete(operation& op, std::int32_t result) noexcept {
     if (op.on_worker) calls_in_flight_.fetch_sub(1, std::memory_order_relaxed);
     static_cast<list_link<descriptor_slot>&>(op).unlink();
     record_short_send(op);
-    // A loop on its own is asked for cancels by its own thread, but for those of calls.
-    const bool others_cancel = member_ != nullptr || op.on_worker;
+    // A loop on its own is asked for cancels by its own thread while it runs, but for those of calls.
+    const bool others_cancel = member_ != nullptr || op.on_worker || visited_;
     if (others_cancel ? mark_done(op) : mark_done_alone(op)) ready_.push(op);
 }
 
@@ -252,9 +272,13 @@ void io_context::complete_on_worker(operation& op, std::int32_t result) noexcept
 }
 
 void io_context::reap(operation& op) noexcept {
+    // A ring belongs to its thread, and would be lost to another one that waits on it.
+    expects(!op.pending() || bound_thread_ == 0 || bound_thread_ == this_thread(),
+            "a frame is destroyed while it waits, on another thread than its loop's; stop it, and "
+            "await its end");
     const current_loop_scope here{*this};
     if (op.pending()) {
-        cancel(op);
+        cancel_here(op);
         // What the kernel does for a worker has an end. The program's own function may wait for this thread.
         expects(!op.pending() || op.code != opcode::call,
                 "a frame is destroyed while the function that it has given to blocking() runs; "
@@ -278,15 +302,24 @@ void io_context::wait_on_the_spot() noexcept {
 }
 
 void io_context::detach(descriptor_slot& it) noexcept {
-    expects(may_touch(it),
+    expects(let_go(it),
             "a socket is closed on its own loop's thread; on(loop, task) sends a task there");
-    if (!it.pending.empty()) end_pending(it);
-    // Outside of `run` other threads may be closing idle sockets of this loop.
-    std::unique_lock hold{detaching_, std::defer_lock};
-    if (running_here != this) hold.lock();
+}
+
+// Outside of `run` any thread may close an idle socket, as long as the loop rests meanwhile. False if this
+// one may not close `it`.
+bool io_context::let_go(descriptor_slot& it) noexcept {
+    const bool at_home = running_here == this || bound_thread_ == this_thread();
+    if (!at_home && wake_->entered()) return false;
+    const current_loop_scope here{*this};
+    if (!it.pending.empty()) {
+        if (!at_home) return false;
+        end_pending(it);
+    }
     backend_->forget(it);
     it.unlink();
     it.home = nullptr;
+    return true;
 }
 
 void io_context::lose(descriptor_slot& it) noexcept {
@@ -303,8 +336,7 @@ void io_context::lose(descriptor_slot& it) noexcept {
 
 // A cancel may take results in, and with them any other operation off the list.
 void io_context::end_pending(descriptor_slot& it) noexcept {
-    const current_loop_scope here{*this};
-    it.pending.for_each_shrinking([this](operation& op) { cancel(op); });
+    it.pending.for_each_shrinking([this](operation& op) { cancel_here(op); });
     for (;;) {
         // What a worker has ended is ready, or on its way to here, and leaves the list by itself only later.
         it.pending.for_each_shrinking([](operation& op) {

@@ -2,6 +2,7 @@
 //
 // Two loops on one thread, polled in turn: what happens inside one of them may close the other one's
 // sockets and destroy its frames, while that one rests.
+#include <base/ending.hpp>
 #include <gyre/coro/launch.hpp>
 #include <gyre/coro/resume.hpp>
 #include <gyre/runtime/io_context.hpp>
@@ -11,11 +12,16 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <cstddef>
+#include <deque>
 #include <latch>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using namespace gyre;
@@ -210,5 +216,109 @@ TEST_CASE("several threads close idle sockets of one resting loop at a time") {
         }
 
         CHECK(closed == 2 * pairs.size());
+    });
+}
+
+namespace {
+
+/// A read that is never answered, in a frame that anyone may destroy.
+class endless_read {
+public:
+    explicit endless_read(io_context& on)
+        : pair_{local_pair(on)}, given_{executor_ref{on}, &on, &chain_} {
+        it_.frame.promise().env = &given_;
+    }
+    endless_read(const endless_read&) = delete;
+    endless_read& operator=(const endless_read&) = delete;
+    ~endless_read() { destroy(); }
+
+    void begin() { gyre::resume(it_.frame); }
+    void stop() noexcept { chain_.request(stop_level::stop); }
+    void destroy() noexcept {
+        if (std::exchange(lives_, false)) it_.frame.destroy();
+    }
+    [[nodiscard]] bool waits() const noexcept { return chain_.pending() != nullptr; }
+
+    error ended;
+    int resumptions = 0;
+
+private:
+    disposable read() {
+        std::array<std::byte, 8> space{};
+        const auto got = co_await pair_.client.read_some(mutable_buffer{space});
+        ended = got.error();
+        ++resumptions;
+    }
+
+    socket_pair pair_;
+    stop_chain chain_;
+    environment given_;
+    disposable it_ = read();
+    bool lives_ = true;
+};
+
+}  // namespace
+
+// Without a lock of the loop's the thread sanitizer sees races on its operations, and one may end twice.
+TEST_CASE("several threads stop waits of a resting loop while its own destroys frames of it") {
+    constexpr std::size_t threads = 4;  // One of them has run the loop, one runs none.
+    constexpr std::size_t reads = 120;
+    with_every_backend([](const io_context_options& options) {
+        io_context resting{options};
+        std::deque<endless_read> all;
+        for (std::size_t each = 0; each < reads; ++each) all.emplace_back(resting);
+        resting.post([&] {
+            for (endless_read& each : all) each.begin();
+        });
+        resting.poll();
+        std::latch all_there{threads};
+        const auto each_of = [&](std::size_t first, void (endless_read::*end)() noexcept) {
+            for (std::size_t each = first; each < reads; each += threads) (all[each].*end)();
+        };
+        const auto in_a_loop = [&](std::size_t first, void (endless_read::*end)() noexcept) {
+            io_context own{options};
+            own.post([&, first, end] { each_of(first, end); });
+            all_there.arrive_and_wait();
+            own.poll();
+        };
+
+        {
+            const std::jthread second{in_a_loop, 1, &endless_read::stop};
+            const std::jthread third{in_a_loop, 2, &endless_read::stop};
+            const std::jthread without{[&] {
+                all_there.arrive_and_wait();
+                each_of(3, &endless_read::stop);
+            }};
+            in_a_loop(0, &endless_read::destroy);
+        }
+        const auto all_ended = [&all] {
+            return std::ranges::none_of(all, [](const endless_read& it) { return it.waits(); });
+        };
+        for (int polls = 0; polls < 1000 && !all_ended(); ++polls) resting.poll();
+
+        for (std::size_t each = 0; each < reads; ++each) {
+            const bool destroyed = each % threads == 0;
+            const std::string how = all[each].ended.message();
+            CAPTURE(each);
+            CAPTURE(how);
+            CHECK_FALSE(all[each].waits());
+            CHECK(all[each].resumptions == (destroyed ? 0 : 1));
+            CHECK(all[each].ended == (destroyed ? errc::ok : errc::canceled));
+        }
+    });
+}
+
+TEST_CASE("a frame that is destroyed while it waits, on another thread than its loop's, says so") {
+    with_every_backend([](const io_context_options& options) {
+        const ending how = ending_of([&options] {
+            io_context resting{options};
+            endless_read it{resting};
+            resting.post([&] { it.begin(); });
+            resting.poll();
+            std::thread{[&] { it.destroy(); }}.join();
+        });
+
+        CHECK(how.signal == SIGABRT);
+        CHECK(how.said_that("on another thread than its loop's"));
     });
 }

@@ -320,12 +320,13 @@ public:
     [[nodiscard]] bool submit(operation& op) noexcept;
 
     /// Asks for the end of a pending `op` of this loop; see operation.hpp. Any thread of its pool. If the
-    /// loop is in none: its own thread, a thread inside of another loop while it rests, and for calls at
-    /// any time.
+    /// loop is in none: its own thread, any thread while it rests, and for calls one inside of another loop
+    /// at any time.
     void cancel(operation& op) noexcept;
 
     /// Cancels `op` and waits on the spot until the kernel, or the worker that has it, has let go of it;
-    /// afterwards it is not in the ready queue either. For frames that are destroyed.
+    /// afterwards it is not in the ready queue either. For frames that are destroyed. The loop's own thread;
+    /// if `op` is over, any thread while the loop rests.
     /// @pre  no function of the program's that a worker runs.
     void reap(operation& op) noexcept;
 
@@ -428,7 +429,10 @@ private:
     void join_pool(pool_member& as) noexcept { member_ = &as; }
     void leave_pool() noexcept { member_ = nullptr; }
     [[nodiscard]] bool runs_elsewhere() const noexcept override;
-    [[nodiscard]] bool may_touch(const descriptor_slot& it) const noexcept;
+    [[nodiscard]] bool let_go(descriptor_slot& it) noexcept;
+    void cancel_here(operation& op) noexcept;
+    /// Names the calling thread for good.
+    [[nodiscard]] static std::uint64_t this_thread() noexcept;
     void bind_to_this_thread() noexcept;
     void withdraw_backend(error why) noexcept;
     std::unique_ptr<loop_backend> replace_backend(chosen_backend next) noexcept;
@@ -448,7 +452,8 @@ private:
     std::vector<std::unique_ptr<loop_backend>> withdrawn_;  // Kept: threads may be waking them.
     descriptor_slot working_directory_;                     // Stands for AT_FDCWD; is never closed.
     list<descriptor_slot> descriptors_;  // Those this loop has used and that are still open.
-    spin_lock detaching_;        // While it rests: of the list, and what is remembered of each.
+    spin_lock visiting_;    // While it rests: held by the thread that does something in its name.
+    bool visited_ = false;  // There is one.
     std::atomic<error> status_;  // Written by this loop, read by any thread.
     static_assert(std::atomic<error>::is_always_lock_free, "read for each operation");
     backend_info info_;
