@@ -7,6 +7,7 @@
 // A server that fails five times in a row, or whose `/` is not answered, gets no requests for a while.
 // docs/guide/web.md explains.
 #include <gyre/gyre.hpp>
+#include <gyre/http/intermediary.hpp>
 #include <gyre/web/server.hpp>
 #include <gyre/web/upstreams.hpp>
 
@@ -25,17 +26,6 @@ using namespace std::chrono_literals;
 namespace http = gyre::http;
 namespace web = gyre::web;
 
-// Removes the fields that concern one connection only: RFC 9110, 7.6.1.
-void remove_hop_fields(http::fields& of) {
-    const std::string named{of.value_or("connection")};
-    http::list_elements each{named};
-    while (const auto name = each.next()) of.remove(*name);
-    for (const char* const name : {"connection", "keep-alive", "proxy-connection", "te", "upgrade",
-                                   "transfer-encoding", "content-length"}) {
-        of.remove(name);
-    }
-}
-
 // The length that the answer to HEAD has named, which is that of an answer to GET: RFC 9110, 8.6.
 std::optional<std::uint64_t> named_length(const http::fields& of) {
     const std::string_view text = of.value_or("content-length");
@@ -46,20 +36,6 @@ std::optional<std::uint64_t> named_length(const http::fields& of) {
 }
 
 // snippet: relay
-// Piece by piece, so that what comes in drops arrives in drops.
-gyre::task<gyre::io_result<>> relay(http::body_reader from, http::body_writer to) {
-    std::vector<std::byte> space(64 << 10);
-    for (;;) {
-        const auto [end, size] = co_await from.read_some(space);
-        if (end == gyre::errc::eof) co_return gyre::io_result<>{};
-        if (end) co_return end;
-        const auto [unsent, sent] = co_await gyre::write_all(to, std::span(space).first(size));
-        if (unsent) co_return unsent;
-        const auto flushed = co_await to.flush();
-        if (!flushed.ok()) co_return flushed;
-    }
-}
-
 // Has the response, and with it the request in flight, until it has been passed on.
 class relayed_body final : public http::body_producer {
 public:
@@ -68,7 +44,7 @@ public:
 
     std::optional<std::uint64_t> size() const noexcept override { return size_; }
     gyre::task<gyre::io_result<>> write(http::body_writer to) override {
-        return relay(from_.body, to);
+        return http::pass_on(from_.body, to);
     }
 
 private:
@@ -89,15 +65,16 @@ gyre::task<http::response> forward(web::upstreams& servers, http::request& what)
     if (!where.ok()) co_return http::response{http::status::bad_request};
 
     web::client_request asked{what.method_text(), where.value()};
-    asked.fields = what.fields;
-    remove_hop_fields(asked.fields);
+    http::copy_end_to_end(what.fields, asked.fields);
+    asked.fields.remove("content-length");
     asked.fields.set("host", what.authority());
     const auto peer = gyre::endpoint::parse(what.peer());
     if (peer.ok()) asked.fields.add("x-forwarded-for", peer.value().address().to_text());
     if (!what.body.ended()) {
         // The request lives until its answer has been sent, and the producer with the answer.
         asked.body = http::produced_by(
-            [&what](http::body_writer to) { return relay(what.body, to); }, what.body.size());
+            [&what](http::body_writer to) { return http::pass_on(what.body, to); },
+            what.body.size());
     }
     auto got = co_await servers.send(std::move(asked));
     if (!got.ok()) co_return http::response{status_for(got.error())};
@@ -106,8 +83,8 @@ gyre::task<http::response> forward(web::upstreams& servers, http::request& what)
     http::response answer{from.status};
     const bool has_body = what.method() != http::method::head;
     const auto size = has_body ? from.body.size() : named_length(from.fields);
-    answer.fields = std::move(from.fields);
-    remove_hop_fields(answer.fields);
+    http::copy_end_to_end(from.fields, answer.fields);
+    answer.fields.remove("content-length");
     answer.body = {std::make_unique<relayed_body>(std::move(from), size)};
     co_return answer;
 }

@@ -9,17 +9,15 @@
 // lets requests end that have begun. Without arguments it shows itself in a world.
 // docs/guide/web.md explains.
 #include <gyre/gyre.hpp>
+#include <gyre/http/intermediary.hpp>
 #include <gyre/http/request_limit.hpp>
 #include <gyre/test/world.hpp>
 #include <gyre/web/client.hpp>
 #include <gyre/web/server.hpp>
 
-#include <array>
-#include <cstddef>
 #include <cstdio>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,40 +26,6 @@ using namespace std::chrono_literals;
 namespace http = gyre::http;
 namespace web = gyre::web;
 
-// snippet: fields
-// Without those that say something of one connection, which is not the next one: RFC 9110, 7.6.1.
-void copy_end_to_end(const http::fields& from, http::fields& to) {
-    constexpr std::array<std::string_view, 9> of_a_connection{
-        "connection", "keep-alive", "proxy-authenticate", "proxy-connection", "proxy-authorization",
-        "te",         "trailer",    "transfer-encoding",  "upgrade"};
-    for (const http::field each : from) {
-        bool stays = from.has_token("connection", each.name);
-        for (const std::string_view name : of_a_connection) {
-            stays = stays || http::equal_without_case(each.name, name);
-        }
-        if (!stays) to.add(each.name, each.value);
-    }
-}
-// end of snippet
-
-// snippet: flow
-// Each piece leaves when it has come, for its reader may wait for it. What ends too early ends so there, too.
-gyre::task<gyre::io_result<>> pass_on(http::body_reader from, http::body_writer to) {
-    std::array<std::byte, 16384> space;
-    for (;;) {
-        const auto [end, size] = co_await from.read_some(space);
-        if (end == gyre::errc::eof) break;
-        if (end) co_return end;
-        const auto written = co_await gyre::write_all(to, std::span(space).first(size));
-        if (!written.ok()) co_return written.error();
-        const auto flushed = co_await to.flush();
-        if (!flushed.ok()) co_return flushed;
-    }
-    copy_end_to_end(from.trailers(), to.trailers());
-    co_return gyre::io_result<>{};
-}
-// end of snippet
-
 // snippet: forward
 class proxy {
 public:
@@ -69,13 +33,15 @@ public:
 
     gyre::task<http::response> forward(http::request& what) {
         web::client_request asked{what.method_text(), behind_.resolved(what.target()).take()};
-        copy_end_to_end(what.fields, asked.fields);
+        http::copy_end_to_end(what.fields, asked.fields);
         asked.fields.remove("host");
         asked.fields.remove("content-length");
         asked.fields.remove("expect");
         asked.fields.add("x-forwarded-for", what.peer());
         if (!what.body.ended()) {
-            const auto sends = [&what](http::body_writer to) { return pass_on(what.body, to); };
+            const auto sends = [&what](http::body_writer to) {
+                return http::pass_on(what.body, to);
+            };
             asked.body = http::produced_by(sends, what.body.size());
         }
         auto got = co_await gyre::with_timeout(30s, client_.send(std::move(asked)));
@@ -86,11 +52,11 @@ public:
         // Until its body has been sent. One whose client leaves is let go of before, and given up so.
         const auto from = std::make_shared<web::client_response>(got.take());
         http::response answer{from->status};
-        copy_end_to_end(from->fields, answer.fields);
+        http::copy_end_to_end(from->fields, answer.fields);
         if (what.method() == http::method::head)
             co_return answer;  // With the length of an answer to GET.
         answer.fields.remove("content-length");
-        const auto writes = [from](http::body_writer to) { return pass_on(from->body, to); };
+        const auto writes = [from](http::body_writer to) { return http::pass_on(from->body, to); };
         answer.body = http::produced_by(writes, from->body.size());
         co_return answer;
     }

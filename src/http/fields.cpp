@@ -55,6 +55,10 @@ bool equal_without_case(std::string_view left, std::string_view right) noexcept 
     return true;
 }
 
+bool less_without_case(std::string_view left, std::string_view right) noexcept {
+    return std::ranges::lexicographical_compare(left, right, {}, lower, lower);
+}
+
 fields::fields(const fields& other) : count_{other.count_}, refused_{other.refused_} {
     if (other.used_ == 0) return;
     block_ = static_cast<char*>(frame_cache::allocate(other.used_));

@@ -34,6 +34,10 @@ struct field {
 /// Whether two ASCII texts are the same but for their cases.
 [[nodiscard]] bool equal_without_case(std::string_view left, std::string_view right) noexcept;
 
+/// Whether `left` comes before `right` in an order in which two texts are equivalent if
+/// `equal_without_case`.
+[[nodiscard]] bool less_without_case(std::string_view left, std::string_view right) noexcept;
+
 /// Names and values in order. Names are looked up without regard to case and kept as they were given. Moves
 /// and copies; running out of memory, or 1 GiB of them, is a failed check. Belongs to one thread at a time.
 class fields {
