@@ -43,6 +43,10 @@ function(gyre_useful_tests list)
         # It explores a model's orders, in one thread and without a pointer to lose.
         list(FILTER sources EXCLUDE REGEX "/parking_test\\.cpp$")
     endif()
+    if((GYRE_SANITIZE MATCHES thread OR NOT GYRE_EXCEPTIONS) AND NOT GYRE_TEST_FULL)
+        # Two presets refuse each call in each way, on every backend.
+        list(FILTER sources EXCLUDE REGEX "/refused_calls_test\\.cpp$")
+    endif()
     if(GYRE_SANITIZE MATCHES thread AND NOT GYRE_TEST_FULL AND NOT arg_THREADS)
         # The thread sanitizer has nothing to see in a test of one thread.
         foreach(source IN LISTS sources)

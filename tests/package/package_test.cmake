@@ -3,7 +3,7 @@
 # Installs the project to a prefix of its own, then builds and runs the stranger's programs against it: by the
 # compiler of the package and, if OTHER_COMPILER names one, by that, and with objects of both in one program.
 # COMPONENTS, separated by commas, are those that this build has beside the core; SHARED tells whether it has
-# shared libraries, too.
+# shared libraries, too; LAUNCHER is a command before each compilation.
 string(REPLACE "," ";" components "${COMPONENTS}")
 set(says_tls "record of type 22, no TLS\n")
 set(says_http "200: hello, stranger\n")
@@ -54,6 +54,7 @@ function(ask_for)
     set(said "${said}" PARENT_SCOPE)
 endfunction()
 
+set(ENV{CMAKE_CXX_COMPILER_LAUNCHER} "${LAUNCHER}")  # The same programs are built in each clone.
 file(REMOVE_RECURSE ${WORK_DIR})
 run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${WORK_DIR}/prefix)
 set(all -DCOMPONENTS=${COMPONENTS})
