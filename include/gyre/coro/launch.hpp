@@ -239,6 +239,11 @@ stop_handle launch(Target&, Coroutine) {
 ///
 /// It goes on only while the loop is run, and ends with the loop at the latest, which stops it: its handler
 /// is called then. What it must not leave undone belongs to an awaited root, or behind a `work_guard`.
+///
+/// @param  where, coroutine, handler  As for `launch`.
+/// @return A handle to stop it by.
+///
+/// Errors, Threads, Cost:  as `launch`.
 template <executor Executor, class Result, class Handler>
 stop_handle launch_in_background(Executor& where, task<Result> coroutine, Handler handler);
 
