@@ -18,6 +18,7 @@ module;
 #include <gyre/http/handler.hpp>
 #include <gyre/http/head_parser.hpp>
 #include <gyre/http/http_date.hpp>
+#include <gyre/http/intermediary.hpp>
 #include <gyre/http/message_pool.hpp>
 #include <gyre/http/method.hpp>
 #include <gyre/http/metrics.hpp>
@@ -87,6 +88,7 @@ using gyre::http::field;
 using gyre::http::is_token;
 using gyre::http::is_field_value;
 using gyre::http::equal_without_case;
+using gyre::http::less_without_case;
 using gyre::http::fields;
 using gyre::http::list_elements;
 using gyre::http::form;
@@ -106,6 +108,8 @@ using gyre::http::http_date_text;
 using gyre::http::format_http_date;
 using gyre::http::parse_http_date;
 using gyre::http::date_cache;
+using gyre::http::copy_end_to_end;
+using gyre::http::pass_on;
 using gyre::http::message_pool;
 using gyre::http::method;
 using gyre::http::version;
