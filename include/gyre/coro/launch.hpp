@@ -243,7 +243,7 @@ stop_handle launch(Target&, Coroutine) {
 /// @param  where, coroutine, handler  As for `launch`.
 /// @return A handle to stop it by.
 ///
-/// Errors, Threads, Cost:  as `launch`.
+/// Threads, Cost:  as `launch`.
 template <executor Executor, class Result, class Handler>
 stop_handle launch_in_background(Executor& where, task<Result> coroutine, Handler handler);
 
