@@ -45,4 +45,11 @@ bool run_in_world(const Body& body) {
     return true;
 }
 
+/// Runs `body(io)` on every backend, and in a world.
+template <class Body>
+void everywhere(const Body& body) {
+    for (const backend_choice each : backends_under_test()) run_on(each, body);
+    if (worlds_under_test()) run_in_world(body);
+}
+
 }  // namespace gyre::testing

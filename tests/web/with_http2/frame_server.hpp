@@ -27,13 +27,6 @@
 
 namespace gyre::testing {
 
-/// Runs `body(io)` on every backend, and in a world.
-template <class Body>
-void everywhere(const Body& body) {
-    for (const backend_choice each : backends_under_test()) run_on(each, body);
-    if (worlds_under_test()) run_in_world(body);
-}
-
 inline tls::context client_offering(std::vector<std::string> protocols) {
     tls::client_options asking;
     asking.system_authorities = false;
