@@ -175,8 +175,9 @@ std::size_t upstreams::state::draw(loop& home, const std::vector<bool>& from) co
     }
 }
 
-// Of two that are drawn the less loaded. The load of all would send every request to one that is new, or
-// fails at once.
+// The first that is drawn, so that shares are weights, unless the second is no more loaded with the request
+// than the first without it: else one with nothing to do would get it, whatever its weight. The load of all
+// would send every request to one that is new, or fails at once.
 std::optional<std::size_t> upstreams::state::choose(loop& home, const std::vector<bool>& tried) {
     const time_point now = home.now();
     std::vector<bool> from(servers_.size());
@@ -198,7 +199,7 @@ std::optional<std::size_t> upstreams::state::choose(loop& home, const std::vecto
     const server& one = servers_[first];
     const server& other = servers_[second];
     const bool other_has_less =
-        other.counters.in_flight * one.of.weight < one.counters.in_flight * other.of.weight;
+        (other.counters.in_flight + 1) * one.of.weight <= one.counters.in_flight * other.of.weight;
     return other_has_less ? second : first;
 }
 

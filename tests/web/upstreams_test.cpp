@@ -82,7 +82,7 @@ TEST_CASE("a server that is slow gets no more while others have less to do") {
         farm on{io, 2};
         on.all[0].holds = true;
         const auto body = [&on](task_group& group) -> task<> {
-            upstreams to{on.web, on.origins({5, 1})};
+            upstreams to{on.web, on.origins()};
             std::size_t answers = 0;
             // Until the slow one has one.
             while (on.all[0].asked == 0) {
@@ -99,6 +99,25 @@ TEST_CASE("a server that is slow gets no more while others have less to do") {
             on.all[0].let_go.set();
             while (to.counters(0).in_flight > 0) co_await settle();
             CHECK(answers >= 1);
+        };
+        co_await on.run(body);
+    });
+}
+
+TEST_CASE("servers that are slow have as much in flight as their weights say") {
+    everywhere([](io_context& io) -> task<> {
+        farm on{io, 2};
+        for (replica& each : on.all) each.holds = true;
+        const auto body = [&on](task_group& group) -> task<> {
+            upstreams to{on.web, on.origins({3, 1})};
+            for (int each = 0; each < 8; ++each) {
+                group.spawn(ask(to, a(http::method::get)), [](const answered&) {});
+                co_await settle();
+            }
+            CHECK(to.counters(0).in_flight == 6);
+            CHECK(to.counters(1).in_flight == 2);
+            for (replica& each : on.all) each.let_go.set();
+            while (to.counters(0).in_flight + to.counters(1).in_flight > 0) co_await settle();
         };
         co_await on.run(body);
     });

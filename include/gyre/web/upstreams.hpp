@@ -94,8 +94,8 @@ private:
 };
 
 /// Sends requests to several servers. Belongs to one loop, its client's; requests and responses may outlive
-/// it. Of two servers that are drawn by their weights, the one with fewer requests in flight for its weight
-/// gets the next.
+/// it. Two servers are drawn by their weights. The first gets the request, unless the second
+/// has, with it, no more in flight for its weight than the first has without it.
 class upstreams {
 public:
     /// @param  by  Borrowed; outlives this, its requests and its checks.
