@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace gyre::web {
 namespace {
@@ -104,29 +105,42 @@ public:
         std::uint32_t failures_in_row = 0;
         std::uint32_t ejections_in_row = 0;
         time_point ejected_until = time_point::min();
+        std::size_t trials = 0;  // Sent after an ejection, and neither answered nor failed.
     };
 
     /// A request that is in flight to a server, until this goes.
     class flight {
     public:
-        flight(std::shared_ptr<state> of, std::size_t to) noexcept : of_{std::move(of)}, to_{to} {
+        flight(std::shared_ptr<state> of, std::size_t to, time_point now) noexcept
+            : of_{std::move(of)}, to_{to}, is_trial_{of_->awaits_trial(at(), now)} {
             ++at().counters.requests;
             ++at().counters.in_flight;
+            if (is_trial_) ++at().trials;
         }
         flight(const flight&) = delete;
         flight& operator=(const flight&) = delete;
-        ~flight() { --at().counters.in_flight; }
+        ~flight() {
+            --at().counters.in_flight;
+            end_trial();
+        }
+
+        [[nodiscard]] bool is_trial() const noexcept { return is_trial_; }
+        /// The server has answered, or failed; its body may take for ever.
+        void end_trial() noexcept {
+            if (std::exchange(is_trial_, false)) --at().trials;
+        }
 
     private:
         [[nodiscard]] server& at() const noexcept { return of_->servers_[to_]; }
 
         std::shared_ptr<state> of_;
         std::size_t to_;
+        bool is_trial_;
     };
 
     [[nodiscard]] bool available(const server& it, time_point now) const noexcept;
     [[nodiscard]] std::optional<std::size_t> choose(loop& home, const std::vector<bool>& tried);
-    void note(server& it, const io_result<client_response>& got, time_point now);
+    void note(server& it, const io_result<client_response>& got, bool was_trial, time_point now);
     [[nodiscard]] task<> check(server& it, const health_check& how);
 
     [[nodiscard]] client& by() const noexcept { return by_; }
@@ -143,6 +157,10 @@ private:
     [[nodiscard]] bool is_ejectable(const server& it) const noexcept {
         return options_.failures_max > 0 && it.failures_in_row >= options_.failures_max;
     }
+    // What is sent to it now says whether its ejection is over.
+    [[nodiscard]] bool awaits_trial(const server& it, time_point now) const noexcept {
+        return is_ejectable(it) && now >= it.ejected_until;
+    }
     [[nodiscard]] std::size_t draw(loop& home, const std::vector<bool>& from) const noexcept;
 
     client& by_;
@@ -156,7 +174,7 @@ private:
 bool upstreams::state::available(const server& it, time_point now) const noexcept {
     if (!it.up) return false;
     if (!is_ejectable(it)) return true;
-    return now >= it.ejected_until && it.counters.in_flight == 0;
+    return awaits_trial(it, now) && it.trials == 0;
 }
 
 // One of `from`, by the weights. @pre  there is one.
@@ -205,7 +223,8 @@ std::optional<std::size_t> upstreams::state::choose(loop& home, const std::vecto
 
 // -------- Learning --------
 
-void upstreams::state::note(server& it, const io_result<client_response>& got, time_point now) {
+void upstreams::state::note(server& it, const io_result<client_response>& got, bool was_trial,
+                            time_point now) {
     if (is_ours(got.error())) return;
     const auto& is_failure = options_.is_failure;
     const bool failed = !got.ok() || (is_failure ? is_failure(got.value().status)
@@ -215,8 +234,8 @@ void upstreams::state::note(server& it, const io_result<client_response>& got, t
         return;
     }
     ++it.counters.failures;
-    // What was in flight when it was ejected says nothing new.
-    if (is_ejectable(it) && now < it.ejected_until) return;
+    // What was in flight when it was ejected says nothing new, however late it fails.
+    if (is_ejectable(it) && !(was_trial && now >= it.ejected_until)) return;
     ++it.failures_in_row;
     if (!is_ejectable(it)) return;
     duration span = options_.ejected_first;
@@ -291,9 +310,10 @@ task<io_result<upstream_response>> upstreams::send_by(std::shared_ptr<state> sel
         tried[*chosen] = true;
         if (before != nullptr) ++before->counters.repeated;
         state::server& to = self->servers()[*chosen];
-        auto in_flight = std::make_shared<state::flight>(self, *chosen);
+        auto in_flight = std::make_shared<state::flight>(self, *chosen, home.now());
         io_result<client_response> got = co_await self->by().send(request.to(to.of.origin));
-        self->note(to, got, home.now());
+        self->note(to, got, in_flight->is_trial(), home.now());
+        in_flight->end_trial();
         if (got.ok()) {
             upstream_response response;
             static_cast<client_response&>(response) = got.take();

@@ -32,6 +32,20 @@ using web::upstream_response;
 using web::upstreams;
 using web::upstreams_options;
 
+namespace {
+
+/// Asks until a server answers, with a pause after each request; false after `often`.
+task<bool> comes_back(upstreams& to, std::size_t server, int often) {
+    for (int each = 0; each < often; ++each) {
+        const answered got = co_await ask(to, a(http::method::get));
+        if (got.from == server && got.status == http::status::ok) co_return true;
+        static_cast<void>(co_await sleep_for(1ms));
+    }
+    co_return false;
+}
+
+}  // namespace
+
 // -------- Shares --------
 
 TEST_CASE("servers get the shares of their weights from several clients at a time") {
@@ -48,6 +62,89 @@ TEST_CASE("servers get the shares of their weights from several clients at a tim
             // A share of 73. By the load alone it would be 200.
             CHECK(on.all[1].asked > 10);
             CHECK(on.all[1].asked < 120);
+        };
+        co_await on.run(body);
+    });
+}
+
+// -------- Ejections --------
+
+TEST_CASE("an ejected server is tried again while an answer of it is still read") {
+    everywhere([](io_context& io) -> task<> {
+        farm on{io, 2};
+        const auto body = [&on](task_group&) -> task<> {
+            upstreams to{on.web, on.origins({1'000'000, 1}), soon()};
+            const io_result<upstream_response> events = co_await to.send(a(http::method::get));
+            REQUIRE(events.ok());
+            CHECK(events.value().from == 0);
+            on.all[0].status = http::status::bad_gateway;
+            co_await ask_often(to, 2);
+            CHECK(to.counters(0).ejections == 1);
+
+            on.all[0].status = http::status::ok;
+            const bool back = co_await comes_back(to, 0, 500);
+            CHECK(back);
+            CHECK(to.counters(0).in_flight == 1);
+        };
+        co_await on.run(body);
+    });
+}
+
+TEST_CASE("in a world: requests from before an ejection do not make it longer") {
+    if (!worlds_under_test()) return;
+    run_in_world([](io_context& io) -> task<> {
+        farm on{io, 1};
+        on.all[0].holds = true;
+        const auto body = [&on](task_group& group) -> task<> {
+            web::client_options patience;
+            patience.exchange.response_time_max = 10s;
+            client web{patience};
+            upstreams_options options;
+            options.failures_max = 1;
+            options.ejected_first = 1s;
+            upstreams to{web, on.origins(), options};
+            std::size_t failed = 0;
+            for (int each = 0; each < 3; ++each) {
+                group.spawn(ask(to, a(http::method::get)), [&failed](const answered& got) {
+                    if (got.failed) ++failed;
+                });
+                static_cast<void>(co_await sleep_for(3s));
+            }
+            while (failed < 3) static_cast<void>(co_await sleep_for(100ms));
+            CHECK(to.counters(0).failures == 3);
+            CHECK(to.counters(0).ejections == 1);
+            CHECK(to.available(0));
+            // A trial that fails does make it longer.
+            const answered tried = co_await ask(to, a(http::method::get));
+            CHECK(tried.failed == errc::timed_out);
+            CHECK(to.counters(0).ejections == 2);
+        };
+        co_await on.run(body);
+    });
+}
+
+TEST_CASE("in a world: a trial that is stopped lets the next one begin") {
+    if (!worlds_under_test()) return;
+    run_in_world([](io_context& io) -> task<> {
+        farm on{io, 2};
+        on.all[0].status = http::status::bad_gateway;
+        const auto body = [&on](task_group& group) -> task<> {
+            upstreams to{on.web, on.origins({1'000'000, 1}), soon()};
+            while (to.counters(0).ejections == 0) co_await ask_often(to, 1);
+            while (!to.available(0)) static_cast<void>(co_await sleep_for(1ms));
+            on.all[0].status = http::status::ok;
+            on.all[0].holds = true;
+            const std::size_t before = on.all[0].asked;
+            auto trial = group.spawn_child(ask(to, a(http::method::get)));
+            while (on.all[0].asked == before) co_await settle();
+            CHECK_FALSE(to.available(0));
+            trial.request_stop();
+            static_cast<void>(co_await trial.wait());
+            CHECK(to.available(0));
+            CHECK(to.counters(0).in_flight == 0);
+            on.all[0].let_go.set();
+            on.all[0].holds = false;
+            CHECK(co_await comes_back(to, 0, 10));
         };
         co_await on.run(body);
     });

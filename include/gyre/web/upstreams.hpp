@@ -43,8 +43,8 @@ struct upstreams_options {
     std::size_t attempts_max = 3;
 
     /// Failures in a row after which a server is ejected; 0: never. Then for `ejected_first`, after each
-    /// further failure for twice as long, up to `ejected_max`. In between it gets one request at a time,
-    /// until one of them succeeds.
+    /// failure of a request sent after that for twice as long, up to `ejected_max`. In between one request
+    /// at a time waits for its answer, until one of them succeeds.
     std::uint32_t failures_max = 5;
     duration ejected_first = std::chrono::seconds{5};
     duration ejected_max = std::chrono::minutes{5};
