@@ -20,6 +20,7 @@ struct sent_body {
 
     http::response_body content;
     bool produced = false;  ///< Its producer was asked.
+    bool gave_up = false;   ///< Its producer has failed by itself: see watched_producer.hpp.
 };
 
 /// Lends the producer of a body to one attempt, which may never ask it.

@@ -10,6 +10,7 @@
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <web/sent_body.hpp>
+#include <web/watched_producer.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -70,11 +71,13 @@ public:
         made.where = what_.where.at_origin_of(origin);
         made.fields = what_.fields;
         if (!bytes_.empty()) made.body = bytes_;
-        else if (body_ != nullptr) made.body = {std::make_unique<lent_producer>(body_)};
+        else if (body_ != nullptr) made.body = {std::make_unique<watched_producer>(body_)};
         return made;
     }
     [[nodiscard]] http::method method() const noexcept { return what_.method; }
     [[nodiscard]] const sent_body* body() const noexcept { return body_.get(); }
+    /// Its body has ended early, and the server is not why.
+    [[nodiscard]] bool gave_up() const noexcept { return body_ != nullptr && body_->gave_up; }
 
 private:
     std::shared_ptr<sent_body> body_;
@@ -312,7 +315,7 @@ task<io_result<upstream_response>> upstreams::send_by(std::shared_ptr<state> sel
         state::server& to = self->servers()[*chosen];
         auto in_flight = std::make_shared<state::flight>(self, *chosen, home.now());
         io_result<client_response> got = co_await self->by().send(request.to(to.of.origin));
-        self->note(to, got, in_flight->is_trial(), home.now());
+        if (!request.gave_up()) self->note(to, got, in_flight->is_trial(), home.now());
         in_flight->end_trial();
         if (got.ok()) {
             upstream_response response;

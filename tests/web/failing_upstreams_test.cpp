@@ -44,6 +44,17 @@ task<bool> comes_back(upstreams& to, std::size_t server, int often) {
     co_return false;
 }
 
+/// A body that ends with `why`, its own error, after some of it.
+http::response_body breaking_off(error why) {
+    const auto write = [why](http::body_writer into) -> task<io_result<>> {
+        const io_result<std::size_t> put = co_await write_all(into, bytes_of("some of it"));
+        CHECK(put.ok());
+        CHECK((co_await into.flush()).ok());
+        co_return why;
+    };
+    return http::produced_by(write);
+}
+
 }  // namespace
 
 // -------- Shares --------
@@ -145,6 +156,48 @@ TEST_CASE("in a world: a trial that is stopped lets the next one begin") {
             on.all[0].let_go.set();
             on.all[0].holds = false;
             CHECK(co_await comes_back(to, 0, 10));
+        };
+        co_await on.run(body);
+    });
+}
+
+// -------- Bodies that break off --------
+
+TEST_CASE("a body that its own producer breaks off says nothing about the server") {
+    everywhere([](io_context& io) -> task<> {
+        farm on{io, 2};
+        const auto body = [&on](task_group&) -> task<> {
+            upstreams_options options;
+            options.failures_max = 1;
+            upstreams to{on.web, on.origins(), options};
+            for (const errc why : {errc::eof, errc::timed_out, errc::tls_truncated}) {
+                const answered got = co_await ask(to, a(http::method::put, "/", breaking_off(why)));
+                CHECK(got.failed == why);
+            }
+            for (std::size_t each = 0; each < 2; ++each) {
+                CHECK(to.counters(each).failures == 0);
+                CHECK(to.counters(each).repeated == 0);
+                CHECK(to.available(each));
+            }
+            CHECK(to.counters(0).requests + to.counters(1).requests == 3);
+        };
+        co_await on.run(body);
+    });
+}
+
+TEST_CASE("a server that breaks off while a body is sent to it has failed") {
+    everywhere([](io_context& io) -> task<> {
+        farm on{io, 1};
+        std::size_t met = 0;
+        tcp_acceptor breaking = std::move(on.all[0].site.acceptor);
+        const auto body = [&](task_group& group) -> task<> {
+            group.spawn(break_off(breaking, met));
+            upstreams to{on.web, on.origins()};
+            const answered got =
+                co_await ask(to, a(http::method::put, "/", http::produced_by(write_for_ever)));
+            CHECK(got.failed);
+            CHECK(to.counters(0).failures == 1);
+            CHECK(met == 1);
         };
         co_await on.run(body);
     });
