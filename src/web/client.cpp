@@ -359,5 +359,6 @@ task<io_result<any_stream>> client::connect_by(std::shared_ptr<state> self, url 
 void client::close_idle() noexcept { state_->pool.close_idle(); }
 std::size_t client::idle() const noexcept { return state_->pool.idle(); }
 const client_counters& client::counters() const noexcept { return state_->counters; }
+const client_options& client::options() const noexcept { return state_->options; }
 
 }  // namespace gyre::web

@@ -13,6 +13,7 @@
 #include <web/watched_producer.hpp>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -144,7 +145,7 @@ public:
     [[nodiscard]] bool available(const server& it, time_point now) const noexcept;
     [[nodiscard]] std::optional<std::size_t> choose(loop& home, const std::vector<bool>& tried);
     void note(server& it, const io_result<client_response>& got, bool was_trial, time_point now);
-    [[nodiscard]] task<> check(server& it, const health_check& how);
+    [[nodiscard]] task<> check(client& by, server& it, const health_check& how);
 
     [[nodiscard]] client& by() const noexcept { return by_; }
     [[nodiscard]] const upstreams_options& options() const noexcept { return options_; }
@@ -252,28 +253,31 @@ void upstreams::state::note(server& it, const io_result<client_response>& got, b
 
 namespace {
 
-// Whether the server lives. The body is read, so that the connection can be used again.
+io_result<url> checked_by(const health_check& how) {
+    return url::parse("http://upstream" + how.target);
+}
+
+// Whether the server lives: whether all of an answer comes, of any length.
 task<io_result<>> ask(client& by, client_request what) {
-    constexpr std::size_t answer_bytes_max = std::size_t{64} << 10;
     io_result<client_response> got = co_await by.send(std::move(what));
     if (!got.ok()) co_return got.error();
-    const client_response response = got.take();
-    const io_result<std::string> text = co_await response.text(answer_bytes_max);
-    if (!text.ok()) co_return text.error();
+    client_response response = got.take();
+    std::array<std::byte, 4096> dropped;
+    io_result<std::size_t> read;
+    while (read.ok()) read = co_await response.body.read_some(dropped);
+    if (read.error() != errc::eof) co_return read.error();
     if (http::number_of(response.status) / 100 != 2) co_return errc::host_down;
     co_return io_result<>{};
 }
 
 }  // namespace
 
-task<> upstreams::state::check(server& it, const health_check& how) {
-    const io_result<url> parsed = url::parse("http://upstream" + how.target);
-    expects(parsed.ok(), "the target of a check is a path, and perhaps a query");
-    const url where = parsed.value().at_origin_of(it.of.origin);
+task<> upstreams::state::check(client& by, server& it, const health_check& how) {
+    const url where = checked_by(how).value().at_origin_of(it.of.origin);
     std::uint32_t in_row = 0;  // Of answers that say that it is not what it counts as.
     for (;;) {
         client_request what{http::method::get, where};
-        const io_result<> lives = co_await with_timeout(how.time_max, ask(by_, std::move(what)));
+        const io_result<> lives = co_await with_timeout(how.time_max, ask(by, std::move(what)));
         if (lives.error() == errc::canceled) break;
         if (!is_ours(lives.error())) {
             if (!lives.ok()) ++it.counters.failed_checks;
@@ -331,15 +335,25 @@ task<io_result<upstream_response>> upstreams::send_by(std::shared_ptr<state> sel
     co_return failed;
 }
 
-task<> upstreams::check(health_check how) { return check_by(state_, std::move(how)); }
+task<> upstreams::check(health_check how) {
+    expects(how.target.starts_with('/') && checked_by(how).ok(),
+            "the target of a check is a path, and perhaps a query");
+    expects(how.failures_max > 0 && how.successes_min > 0, "a check that can say something");
+    return check_by(state_, std::move(how));
+}
 
 task<> upstreams::check_by(std::shared_ptr<state> self, health_check how) {
-    expects(how.failures_max > 0 && how.successes_min > 0, "a check that can say something");
     loop& home = co_await this_task::loop();
     self->home = &home;
+    // Of their own, so that no check waits for a request or another check. New ones each time, since a server
+    // that takes no connections does not live.
+    client_options options = self->by().options();
+    options.connections_max = options.connections_per_origin_max = self->servers().size();
+    options.idle_max = 0;
+    client by{std::move(options)};
     // NOLINTNEXTLINE(cppcoreguidelines-avoid-capturing-lambda-coroutines): it outlives what it makes.
     const auto each_server = [&](task_group& group) -> task<> {
-        for (state::server& each : self->servers()) group.spawn(self->check(each, how));
+        for (state::server& each : self->servers()) group.spawn(self->check(by, each, how));
         co_return;
     };
     co_await with_group(each_server);

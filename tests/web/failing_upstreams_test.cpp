@@ -4,6 +4,7 @@
 // stops at each step: what is learned of a server has to be its own doing, and nothing stays in flight.
 #include <gyre/web/upstreams.hpp>
 
+#include <base/ending.hpp>
 #include <gyre/io/serve.hpp>
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/sync/sleep.hpp>
@@ -201,4 +202,106 @@ TEST_CASE("a server that breaks off while a body is sent to it has failed") {
         };
         co_await on.run(body);
     });
+}
+
+// -------- Checks --------
+
+TEST_CASE("a server whose connections are all in use is not down") {
+    everywhere([](io_context& io) -> task<> {
+        farm on{io, 2};
+        on.all[0].holds = true;
+        const auto body = [&on](task_group& group) -> task<> {
+            web::client_options few;
+            few.connections_max = 1;
+            client web{few};
+            upstreams to{web, on.origins({1'000'000, 1})};
+            group.spawn(ask(to, a(http::method::get)), [](const answered&) {});
+            while (on.all[0].asked == 0) co_await settle();
+
+            web::health_check how;
+            how.target = "/health";
+            how.interval = 1ms;
+            how.time_max = 1s;
+            how.failures_max = 1;
+            auto checking = group.spawn_child(to.check(how));
+            while (to.counters(0).failed_checks + to.counters(1).failed_checks == 0 &&
+                   (on.all[0].checked < 3 || on.all[1].checked < 3)) {
+                static_cast<void>(co_await sleep_for(1ms));
+            }
+            CHECK(to.available(0));
+            CHECK(to.available(1));
+            checking.request_stop();
+            static_cast<void>(co_await checking.wait());
+            on.all[0].let_go.set();
+            while (to.counters(0).in_flight > 0) co_await settle();
+        };
+        co_await on.run(body);
+    });
+}
+
+TEST_CASE("servers that say nothing do not keep others from being checked") {
+    everywhere([](io_context& io) -> task<> {
+        farm on{io, 4};
+        for (std::size_t each = 0; each < 3; ++each) on.all[each].silent = true;
+        const auto body = [&on](task_group& group) -> task<> {
+            web::client_options few;
+            few.connections_max = 2;
+            client web{few};
+            upstreams to{web, on.origins()};
+            web::health_check how;
+            how.target = "/health";
+            how.interval = 1ms;
+            how.time_max = 50ms;
+            how.failures_max = 1;
+            auto checking = group.spawn_child(to.check(how));
+            while (to.available(0) || to.available(1) || to.available(2)) {
+                static_cast<void>(co_await sleep_for(1ms));
+            }
+            CHECK(to.available(3));
+            CHECK(on.all[3].checked > 0);
+            checking.request_stop();
+            static_cast<void>(co_await checking.wait());
+        };
+        co_await on.run(body);
+    });
+}
+
+TEST_CASE("a check takes an answer of any length, and one without an end is none") {
+    everywhere([](io_context& io) -> task<> {
+        farm on{io, 2};
+        on.all[0].health_text.assign(300'000, 'h');
+        on.all[1].health_is_endless = true;
+        const auto body = [&on](task_group& group) -> task<> {
+            upstreams to{on.web, on.origins()};
+            web::health_check how;
+            how.target = "/health";
+            how.interval = 1ms;
+            how.time_max = 100ms;
+            how.failures_max = 1;
+            auto checking = group.spawn_child(to.check(how));
+            while (to.available(1) && to.available(0)) {
+                static_cast<void>(co_await sleep_for(1ms));
+            }
+            CHECK(to.available(0));
+            CHECK_FALSE(to.available(1));
+            checking.request_stop();
+            static_cast<void>(co_await checking.wait());
+        };
+        co_await on.run(body);
+    });
+}
+
+TEST_CASE("the target of a check begins with a slash, or it is the program's mistake") {
+    for (const char* const target : {"health", "", "@elsewhere/", ":80/", "?a"}) {
+        CAPTURE(target);
+        const ending met = ending_of([target] {
+            client by;
+            upstreams to{by, {{web::url::parse("http://one/").take()}}};
+            web::health_check how;
+            how.target = target;
+            static_cast<void>(to.check(how));
+        });
+        CHECK(met.signal == SIGABRT);
+        CHECK(met.said_that("the target of a check is a path"));
+    }
 }

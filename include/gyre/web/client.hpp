@@ -225,6 +225,8 @@ public:
 
     [[nodiscard]] std::size_t idle() const noexcept;  ///< Connections that nothing uses.
     [[nodiscard]] const client_counters& counters() const noexcept;
+    /// Those that it was made with.
+    [[nodiscard]] const client_options& options() const noexcept;
 
 private:
     class state;

@@ -63,7 +63,7 @@ struct upstreams_options {
 struct health_check {
     health_check() = default;
 
-    std::string target = "/";  ///< Of a GET that is answered with 2xx: path and query.
+    std::string target = "/";  ///< Of a GET that is answered with 2xx: "/", path and query.
     duration interval = std::chrono::seconds{10};  ///< From one answer to the next request.
     duration time_max = std::chrono::seconds{2};   ///< For an answer, its body included.
     std::uint32_t failures_max = 3;   ///< In a row, until a server is down; at least 1.
@@ -122,11 +122,14 @@ public:
     [[nodiscard]] task<io_result<upstream_response>> send(client_request what);
 
     /// Asks each server again and again whether it lives; what is down gets no requests. Runs until it is
-    /// stopped: a child of a group. Servers are up until checks say otherwise, and when this ends.
+    /// stopped: a child of a group. Servers are up until checks say otherwise, and when this ends. A check
+    /// makes a connection of its own, which none of the client's limits count: it waits for no request.
+    ///
+    /// @pre  `how.target` is a path, and perhaps a query; of two checks at a time the last word counts.
     ///
     /// Cancellation:  ends.
     /// Threads:       the client's loop.
-    /// Cost:          two frames for each server, and its requests.
+    /// Cost:          two frames for each server; for each check a connection, and an answer that is read.
     [[nodiscard]] task<> check(health_check how = {});
 
     [[nodiscard]] std::size_t size() const noexcept;
