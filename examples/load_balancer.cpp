@@ -105,6 +105,8 @@ gyre::task<gyre::io_result<>> load_balancer(gyre::endpoint local,
     options.connect_time_max = 2s;
     options.redirects_max = 0;   // They are the client's to follow,
     options.decompress = false;  // and codings its to choose.
+    // No client waits for the answers of others: as many as the server takes.
+    options.connections_max = options.connections_per_origin_max = 10'000;
     web::client client{options};
     web::upstreams servers{client, std::move(origins)};
 

@@ -8,13 +8,16 @@
 #include <support/other_process.hpp>
 #include <support/scratch_directory.hpp>
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstddef>
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -257,6 +260,42 @@ TEST_CASE("load_balancer passes requests and bodies on, past a server that is de
         CHECK(proxy.wait() == 0);
         ends_well(notes);
     }
+}
+
+TEST_CASE("load_balancer has no client wait for the answers of others") {
+    if (std::string_view{GYRE_LOAD_BALANCER}.empty()) {
+        MESSAGE("not built: it needs the protocols");
+        return;
+    }
+    const int listening = ::socket(AF_INET, SOCK_STREAM, 0);
+    REQUIRE(::listen(listening, 128) == 0);
+    socket_address raw;
+    socklen_t size = sizeof(raw.data);
+    REQUIRE(::getsockname(listening, reinterpret_cast<sockaddr*>(raw.data), &size) == 0);
+    raw.size = size;
+    const std::string port = std::to_string(endpoint{raw}.port());
+    program proxy{GYRE_LOAD_BALANCER, {"127.0.0.1:0", "http://127.0.0.1:" + port}};
+    const endpoint where = proxy.listening_on();
+    std::deque<person> clients;
+    for (int each = 0; each < 20; ++each) {
+        clients.emplace_back(where).says("GET /held HTTP/1.1\r\nHost: h\r\n\r\n");
+    }
+
+    std::vector<int> connections;
+    std::size_t asked = 0;
+    while (asked < clients.size()) {
+        pollfd readable{listening, POLLIN, 0};
+        REQUIRE(::poll(&readable, 1, 30'000) == 1);  // Less than a server has for an answer.
+        connections.push_back(::accept(listening, nullptr, nullptr));
+        std::array<char, 4096> head{};
+        REQUIRE(::recv(connections.back(), head.data(), head.size(), 0) > 0);
+        if (std::string_view{head.data()}.starts_with("GET /held ")) ++asked;
+    }
+
+    for (const int each : connections) ::close(each);
+    ::close(listening);
+    for (person& each : clients) CHECK(each.hears() == "HTTP/1.1 502 Bad Gateway\r");
+    ends_well(proxy);
 }
 
 TEST_CASE("load_balancer says that no server answers, and how it is used") {
