@@ -50,7 +50,8 @@ http::response_body breaking_off(error why) {
     const auto write = [why](http::body_writer into) -> task<io_result<>> {
         const io_result<std::size_t> put = co_await write_all(into, bytes_of("some of it"));
         CHECK(put.ok());
-        CHECK((co_await into.flush()).ok());
+        const io_result<> flushed = co_await into.flush();
+        CHECK(flushed.ok());
         co_return why;
     };
     return http::produced_by(write);
@@ -156,7 +157,8 @@ TEST_CASE("in a world: a trial that is stopped lets the next one begin") {
             CHECK(to.counters(0).in_flight == 0);
             on.all[0].let_go.set();
             on.all[0].holds = false;
-            CHECK(co_await comes_back(to, 0, 10));
+            const bool back = co_await comes_back(to, 0, 10);
+            CHECK(back);
         };
         co_await on.run(body);
     });
