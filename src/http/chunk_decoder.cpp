@@ -3,33 +3,12 @@
 
 #include <gyre/base/check.hpp>
 #include <http/text.hpp>
+#include <http/trailer_names.hpp>
 
 #include <algorithm>
 #include <string_view>
 
 namespace gyre::http {
-namespace {
-
-// RFC 9110, 6.5.1: what frames, routes or authenticates a message comes too late in a trailer.
-bool may_be_trailer(std::string_view name) noexcept {
-    constexpr std::string_view others[] = {"content-length",
-                                           "transfer-encoding",
-                                           "host",
-                                           "connection",
-                                           "te",
-                                           "trailer",
-                                           "authorization",
-                                           "content-encoding",
-                                           "content-type",
-                                           "content-range",
-                                           "cookie",
-                                           "set-cookie"};
-    return std::none_of(std::begin(others), std::end(others),
-                        [name](std::string_view other) { return equal_without_case(name, other); });
-}
-
-}  // namespace
-
 chunk_decoder::step chunk_decoder::decode(const_buffer in, fields& into) {
     step done;
     while (done.consumed < in.size() && at_ != place::over && why_ == refusal::none) {

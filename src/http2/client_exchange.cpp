@@ -6,13 +6,13 @@
 namespace gyre::http2 {
 
 void client_exchange::add_field(std::string_view name, std::string_view value) {
-    if (head_done) in.came_behind.add(name, value);
+    if (head_done) in.add_trailer(name, value);
     else head.add(name, value);
 }
 
 // RFC 9113, 8.1: any number of interim heads, a final one, and perhaps trailers.
 bool client_exchange::end_head(bool last, std::size_t interim_max) {
-    if (head_too_large || in.came_behind.refused()) return false;
+    if (head_too_large || in.has_bad_trailer()) return false;
     if (head_done) {
         in.end();
         return true;

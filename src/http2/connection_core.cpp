@@ -6,6 +6,7 @@
 #include <gyre/stream/silence.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <http/connection_io.hpp>
+#include <http2/message_fields.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -37,7 +38,7 @@ void connection_core::consumed(std::int32_t id, std::size_t bytes) noexcept {
 }
 
 void connection_core::send_trailers(engine_stream& on, const http::fields& trailers) noexcept {
-    for (const http::field each : trailers) wire().add(each.name, each.value);
+    add_fields(wire(), trailers);
     wire().send_trailers(on);
 }
 

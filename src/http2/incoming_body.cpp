@@ -2,6 +2,7 @@
 #include <http2/incoming_body.hpp>
 
 #include <gyre/sync/timeout.hpp>
+#include <http/trailer_names.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -21,7 +22,7 @@ void incoming_body::clear() noexcept {
     if (waiting_.capacity() > kept_body_bytes) waiting_.shrink_to_fit();
     came_.reset();
     declared_.reset();
-    came_behind.clear();
+    trailers_.clear();
     failed_ = {};
     continue_due_ = came_whole_ = dropping_ = false;
 }
@@ -85,7 +86,11 @@ bool incoming_body::is_silent(silence_watch& silence, time_point since) const no
 
 const http::fields& incoming_body::trailers() const noexcept {
     static const http::fields none;
-    return ended() ? came_behind : none;
+    return ended() ? trailers_ : none;
+}
+
+void incoming_body::add_trailer(std::string_view name, std::string_view value) {
+    if (http::may_be_trailer(name)) trailers_.add(name, value);
 }
 
 // RFC 9110, 10.1.1.

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace gyre::http2 {
 
@@ -46,6 +47,8 @@ public:
     // Events.
 
     void take(const_buffer bytes) noexcept;
+    /// One of the trailers; left out if it may be none.
+    void add_trailer(std::string_view name, std::string_view value);
     void end() noexcept;
     void fail(error why) noexcept;
 
@@ -58,8 +61,8 @@ public:
 
     [[nodiscard]] bool came_whole() const noexcept { return came_whole_; }
     [[nodiscard]] bool holds_peer() const noexcept { return continue_due_; }
-
-    http::fields came_behind;  ///< Trailers, as they come.
+    /// True if a trailer came that no message may have.
+    [[nodiscard]] bool has_bad_trailer() const noexcept { return trailers_.refused(); }
 
 private:
     [[nodiscard]] io_result<std::size_t> failure() const noexcept;
@@ -70,6 +73,7 @@ private:
     engine_stream& of_;
     limits bounds_;
     flat_buffer waiting_;
+    http::fields trailers_;  // As they come.
     event came_;
     std::optional<std::uint64_t> declared_;
     std::uint64_t allowed_left_ = 0;

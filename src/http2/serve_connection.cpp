@@ -140,7 +140,7 @@ void server_connection::head_ends(engine_stream& of, bool last) noexcept {
     server_exchange& it = of_engine(of);
     if (it.head_done) {
         // Trailers. RFC 9113, 8.1: they end the stream, which nghttp2 has seen to.
-        if (it.head_too_large || it.in.came_behind.refused()) {
+        if (it.head_too_large || it.in.has_bad_trailer()) {
             wire().reset(it, error_code::protocol);
         } else {
             it.in.end();

@@ -20,7 +20,7 @@ void server_exchange::clear() noexcept {
 }
 
 void server_exchange::add_field(std::string_view name, std::string_view value) {
-    if (head_done) in.came_behind.add(name, value);
+    if (head_done) in.add_trailer(name, value);
     else head_.add(request, name, value);
 }
 

@@ -165,6 +165,51 @@ TEST_CASE("http2: a request's body is made while it is sent, with trailers") {
     });
 }
 
+TEST_CASE("http2: fields that may not follow a body are not sent there, or left out, both ways") {
+    // RFC 9110, 6.5.1; RFC 9113, 8.2.2.
+    const auto names_of = [](const http::fields& of) {
+        std::string names;
+        for (const http::field each : of) names.append(each.name).append(" ");
+        return names;
+    };
+    const auto add_all = [](http::fields& to) {
+        to.add("connection", "close").add("Transfer-Encoding", "chunked").add("TE", "gzip");
+        to.add("content-length", "3").add("host", "other").add("upgrade", "h2c");
+        to.add("trailer", "x").add("authorization", "Basic eDp5").add("cookie", "a=b");
+        to.add("set-cookie", "a=b").add("content-type", "a/b").add("content-range", "bytes 0-1/2");
+        to.add("content-encoding", "gzip").add("x-sum", "5");
+    };
+    on_every_backend([&](io_context&) -> task<> {
+        std::string asked;
+        const auto handle = [&](http::request& what) -> task<http::response> {
+            const io_result<std::string> body = co_await what.body.read_all(100);
+            CHECK(body.value() == "asked");
+            asked = names_of(what.body.trailers());
+            http::response made{http::status::ok, http::static_text{"answered"}};
+            add_all(made.trailers);
+            co_return made;
+        };
+        const auto write = [&](http::body_writer to) -> task<io_result<>> {
+            const io_result<std::size_t> put = co_await write_all(to, bytes_of("asked"));
+            add_all(to.trailers());
+            co_return put.error();
+        };
+        two_ends ends{handle};
+        const auto talk = [&]() -> task<> {
+            const http::request what = request_of("/p", http::method::put);
+            io_result<http2::received_response> answer =
+                co_await ends.client.send(what, http::produced_by(write));
+            CHECK_MESSAGE(answer.ok(), answer.error().message());
+            http2::received_response it = answer.take();
+            const io_result<std::string> text = co_await it.body.read_all(100);
+            CHECK(text.value() == "answered");
+            CHECK(names_of(it.body.trailers()) == "x-sum ");
+        };
+        co_await between(ends, talk);
+        CHECK(asked == "x-sum ");
+    });
+}
+
 TEST_CASE("http2: a body that is expected is sent once the server asks for it, or not at all") {
     // RFC 9110, 10.1.1.
     on_every_backend([](io_context&) -> task<> {
