@@ -383,9 +383,12 @@ refusal head_parser::state::judge_request_line(std::string_view first) noexcept 
     else if (protocol == "HTTP/1.0") version = version::http_1_0;
     else return refusal::version_unknown;
 
+    const std::string_view method = first.substr(0, before);
+    // RFC 9113, 3.4: it begins the preface of HTTP/2, which is all that llhttp takes it for.
+    if (method == "PRI") return refusal::method_unknown;
     const std::string_view between = first.substr(before + 1, after - before - 1);
     if (between.size() > limits.target_bytes_max) return refusal::target_too_long;
-    if (!is_token(first.substr(0, before))) return refusal::start_line;
+    if (!is_token(method)) return refusal::start_line;
     return is_visible(between) ? refusal::none : refusal::target_malformed;
 }
 

@@ -169,6 +169,8 @@ TEST_CASE("request lines outside of the grammar are refused") {
          refusal::method_unknown},
         {"a method of another protocol", "DESCRIBE / HTTP/1.1\r\nHost: a\r\n\r\n",
          refusal::method_unknown},
+        {"the method that begins HTTP/2", "PRI / HTTP/1.1\r\nHost: a\r\n\r\n",
+         refusal::method_unknown},
         {"a lower-case method", "get / HTTP/1.1\r\nHost: a\r\n\r\n", refusal::method_unknown},
         {"a fragment", "GET /#a HTTP/1.1\r\nHost: a\r\n\r\n", refusal::target_malformed},
         {"bytes beyond ASCII", "GET /\xc3\xa4 HTTP/1.1\r\nHost: a\r\n\r\n",

@@ -17,7 +17,7 @@ using namespace gyre::testing;
 
 namespace {
 
-constexpr std::size_t seeds = 15;  // As many as there are of requests, and more than of responses.
+constexpr std::size_t seeds = 16;  // As many as there are of requests, and more than of responses.
 
 constexpr std::string_view nasty{"\r\n\0 \t:;,%#\\/?@[]\"=09Az\x7f\x80", 24};
 

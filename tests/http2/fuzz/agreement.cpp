@@ -326,7 +326,7 @@ void compare_addresses(std::string_view authority) {
     ensures(ipv6::parse(inside).ok() == http::is_authority(authority), "one grammar of IPv6");
 }
 
-constexpr std::array<std::string_view, 15> request_seeds{
+constexpr std::array<std::string_view, 16> request_seeds{
     "GET\nh\n/admin#.png\na: b",
     "GET\nexample.org:8080\n/a%20b/../c;d?e=f&g=100%\naccept: */*\ncookie: a=1\ncookie: b=2",
     "POST\n[2001:db8::1]:443\n/?q={\"a\"}\\<>\ncontent-length: 5\nexpect: 100-continue",
@@ -341,7 +341,8 @@ constexpr std::array<std::string_view, 15> request_seeds{
     "HEAD\nh:0\n/?\nexpect: tea\ncontent-length: 18446744073709551615",
     "DELETE\n\n/\nhost: h\nx: \x80\xff",
     "GET\nh\n/\ncookie: a=1\ncookie:\ncookie: b=2\ncookie:",
-    "GET\nh\n/\x7f\nx y: z\n: empty\na: \x01"};
+    "GET\nh\n/\x7f\nx y: z\n: empty\na: \x01",
+    "PRI\nh\n/"};
 
 constexpr std::array<std::string_view, 7> response_seeds{
     "200\na: b\ncontent-length: 5",
