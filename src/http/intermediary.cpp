@@ -49,10 +49,11 @@ void copy_end_to_end(const fields& from, fields& to) {
             std::ranges::binary_search(named, each.name, less_without_case);
         if (!is_local) to.add_checked(each.name, each.value);
     }
+    if (from.has_token("te", "trailers")) to.add_checked("te", "trailers");
 }
 
 task<io_result<>> pass_on(body_reader from, body_writer to) {
-    std::array<std::byte, 16384> space;
+    std::vector<std::byte> space(16384);
     for (;;) {
         const auto [end, size] = co_await from.read_some(space);
         if (end == errc::eof) break;

@@ -101,7 +101,16 @@ TEST_CASE("an intermediary passes on no field of its connection, in whatever cas
         .add("TE", "trailers");
     from.add("Trailer", "x-sum").add("Transfer-Encoding", "chunked").add("Upgrade", "websocket");
     from.add("Content-Length", "3").add("x-last", "");
-    CHECK(passed_on(from) == "Host=a;Content-Length=3;x-last=;");
+    CHECK(passed_on(from) == "Host=a;Content-Length=3;x-last=;te=trailers;");
+}
+
+TEST_CASE("an intermediary passes on that trailers are welcome, and no other word of that field") {
+    http::fields from;
+    from.add("connection", "te").add("te", "gzip;q=0.5, TRAILERS").add("te", "trailers");
+    CHECK(passed_on(from) == "te=trailers;");
+    http::fields other;
+    other.add("te", "gzip").add("te", "x-trailers");
+    CHECK(passed_on(other).empty());
 }
 
 TEST_CASE("an intermediary passes on no field that any connection field names") {

@@ -19,6 +19,7 @@ namespace gyre::http {
 /// `proxy-authorization`, `proxy-connection`, `te`, `trailer`, `transfer-encoding`, `upgrade`. See RFC 9110,
 /// 7.6.1 and 11.7.
 ///
+/// Of `te` the word `trailers` stays, last, since `pass_on` passes trailers on: servers of gRPC want it.
 /// `content-length` and `host` are passed on: the caller removes them where it sends its own.
 ///
 /// Errors:        none.
@@ -35,7 +36,7 @@ void copy_end_to_end(const fields& from, fields& to);
 ///                producer that yields them cuts its message visibly, as the one it read was cut.
 /// Cancellation:  `errc::canceled`; what has been read and not written is lost.
 /// Threads:       resumes on the caller's executor, on which both bodies are.
-/// Cost:          one frame with 16 KiB, whatever the body's length; a read and a write for each piece.
+/// Cost:          one frame and 16 KiB, whatever the body's length; a read and a write for each piece.
 ///
 /// @param  from  Its message lives until completion.
 [[nodiscard]] task<io_result<>> pass_on(body_reader from, body_writer to);
