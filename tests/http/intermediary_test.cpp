@@ -143,8 +143,9 @@ TEST_CASE("an intermediary flushes each piece of a body, then passes on the trai
         noting_sink to;
         const error end = co_await end_of_passing(from, to);
         CHECK(!end);
-        const std::string parts = std::string(16'384, 'x') + "|" + std::string(3'616, 'x') + "|";
-        CHECK(to.noted == "one|two|" + parts);
+        std::string expected = "one|two|";
+        expected.append(16'384, 'x').append("|").append(3'616, 'x').append("|");
+        CHECK(to.noted == expected);
         CHECK(to.behind.size() == 1);
         CHECK(to.behind.value_or("x-sum") == "7");
     });
