@@ -110,24 +110,6 @@ task<> with_script(io_context& io, script how, Body body) {
     co_await with_group(both);
 }
 
-// Reads a request's head, and forgets it; false at the end.
-// The head that a client sends; empty if it leaves instead.
-task<std::string> head_from(stream_socket& peer) {
-    std::string all;
-    std::array<char, 4096> space;
-    while (all.find("\r\n\r\n") == std::string::npos) {
-        const auto got = co_await peer.read_some(std::as_writable_bytes(std::span{space}));
-        if (!got.ok()) co_return std::string{};
-        all.append(space.data(), got.value());
-    }
-    co_return all;
-}
-
-task<bool> read_head(stream_socket& from) {
-    const std::string head = co_await head_from(from);
-    co_return !head.empty();
-}
-
 task<> say(stream_socket& to, std::string text) {
     static_cast<void>(co_await write_all(to, bytes_of(text)));
 }

@@ -268,7 +268,7 @@ TEST_CASE("servers that say nothing do not keep others from being checked") {
     });
 }
 
-TEST_CASE("a check takes an answer of any length, and one without an end is none") {
+TEST_CASE("a check takes an answer of any length, and a server whose answer has no end is down") {
     everywhere([](io_context& io) -> task<> {
         farm on{io, 2};
         on.all[0].health_text.assign(300'000, 'h');

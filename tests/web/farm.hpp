@@ -13,12 +13,10 @@
 #include <support/world.hpp>
 #include <web/site.hpp>
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -128,7 +126,7 @@ inline web::client_request a(http::method what, std::string target = "/",
     return made;
 }
 
-/// What came of one request, whose response is gone.
+/// The outcome of one request; its response is gone.
 struct answered {
     error failed;
     http::status status = http::status::ok;
@@ -166,13 +164,7 @@ inline task<> break_off(tcp_acceptor& from, std::size_t& met) {
         if (!accepted.ok()) co_return;
         stream_socket peer = accepted.take();
         ++met;
-        std::string head;
-        std::array<char, 4096> space;
-        while (head.find("\r\n\r\n") == std::string::npos) {
-            const auto got = co_await peer.read_some(std::as_writable_bytes(std::span{space}));
-            if (!got.ok()) break;
-            head.append(space.data(), got.value());
-        }
+        static_cast<void>(co_await read_head(peer));
     }
 }
 

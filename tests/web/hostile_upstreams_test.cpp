@@ -33,18 +33,6 @@ using web::upstreams_options;
 
 namespace {
 
-/// Reads up to the end of a request's head; false if the client leaves.
-task<bool> read_head(stream_socket& from) {
-    std::string head;
-    std::array<char, 4096> space;
-    while (head.find("\r\n\r\n") == std::string::npos) {
-        const auto got = co_await from.read_some(std::as_writable_bytes(std::span{space}));
-        if (!got.ok()) co_return false;
-        head.append(space.data(), got.value());
-    }
-    co_return true;
-}
-
 /// False once the client takes no more.
 task<bool> say(stream_socket& to, std::string_view text) {
     const io_result<std::size_t> put = co_await write_all(to, bytes_of(text));
@@ -285,7 +273,7 @@ TEST_CASE("with all servers down a request is sent as often as its options say, 
 
 namespace {
 
-/// What a caller does until it is stopped.
+/// Sends and reads three times, or until it is stopped.
 task<> use(upstreams& to) {
     for (int each = 0; each < 3; ++each) {
         io_result<upstream_response> got =

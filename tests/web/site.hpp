@@ -16,6 +16,7 @@
 #include <array>
 #include <chrono>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -111,6 +112,24 @@ inline std::string field_of(const std::string& answer, std::string_view name) {
     if (at == std::string::npos) return {};
     const std::size_t from = at + name.size() + 4;
     return head.substr(from, head.find("\r\n", from) - from);
+}
+
+/// The head that a client sends; empty if it leaves instead.
+inline task<std::string> head_from(stream_socket& peer) {
+    std::string all;
+    std::array<char, 4096> space;
+    while (all.find("\r\n\r\n") == std::string::npos) {
+        const auto got = co_await peer.read_some(std::as_writable_bytes(std::span{space}));
+        if (!got.ok()) co_return std::string{};
+        all.append(space.data(), got.value());
+    }
+    co_return all;
+}
+
+/// The same, forgotten; false if it leaves.
+inline task<bool> read_head(stream_socket& from) {
+    const std::string head = co_await head_from(from);
+    co_return !head.empty();
 }
 
 }  // namespace gyre::testing
