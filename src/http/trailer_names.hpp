@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Which fields may follow a body, for readers of both versions of HTTP: one that leaves a field out which the
-// other takes lets a proxy between them carry it further.
+// Readers of both versions of HTTP ask here which fields may follow a body. If they differed, a proxy between
+// them would carry a field further than it may go.
 #pragma once
 
 #include <gyre/http/fields.hpp>

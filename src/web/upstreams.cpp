@@ -161,7 +161,7 @@ private:
     [[nodiscard]] bool is_ejectable(const server& it) const noexcept {
         return options_.failures_max > 0 && it.failures_in_row >= options_.failures_max;
     }
-    // What is sent to it now says whether its ejection is over.
+    // A request that is sent to it now tries whether its ejection is over.
     [[nodiscard]] bool awaits_trial(const server& it, time_point now) const noexcept {
         return is_ejectable(it) && now >= it.ejected_until;
     }
@@ -238,7 +238,7 @@ void upstreams::state::note(server& it, const io_result<client_response>& got, b
         return;
     }
     ++it.counters.failures;
-    // What was in flight when it was ejected says nothing new, however late it fails.
+    // A request that was in flight when it was ejected says nothing new, however late it fails.
     if (is_ejectable(it) && !(was_trial && now >= it.ejected_until)) return;
     ++it.failures_in_row;
     if (!is_ejectable(it)) return;
@@ -345,8 +345,8 @@ task<> upstreams::check(health_check how) {
 task<> upstreams::check_by(std::shared_ptr<state> self, health_check how) {
     loop& home = co_await this_task::loop();
     self->home = &home;
-    // Of their own, so that no check waits for a request or another check. New ones each time, since a server
-    // that takes no connections does not live.
+    // Checks have connections of their own, so that none waits for a request or another check. Each makes a
+    // new one, since a server that takes no connections does not live.
     client_options options = self->by().options();
     options.connections_max = options.connections_per_origin_max = self->servers().size();
     options.idle_max = 0;

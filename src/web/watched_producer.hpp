@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Whose fault it is that a request's body ended early: its producer's, or that of the server that it goes to.
+// Finds out why a request's body ended early: its producer failed, or the server that it goes to.
 //
 // A proxy's producer reads from a client. One that leaves while it uploads must not count against the server.
 #pragma once
@@ -23,7 +23,7 @@ class watched_sink final : public http::body_sink {
 public:
     explicit watched_sink(http::body_writer to) noexcept : to_{to} {}
 
-    // What could be taken at once, only the sink behind knows.
+    // The sink behind alone knows how much it could take at once.
     [[nodiscard]] std::optional<io_result<std::size_t>> try_write(const_buffer) noexcept override {
         return std::nullopt;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What a program needs that passes messages on: the fields that may go further, and bodies that flow.
+// A program that passes messages on needs the fields that may go further, and bodies that flow.
 //
 // A handler with a client in it is a reverse proxy. Fields about one connection must not reach the next one,
 // where they would mean something else: a forgotten one is how requests are smuggled.
@@ -19,7 +19,7 @@ namespace gyre::http {
 /// `proxy-authorization`, `proxy-connection`, `te`, `trailer`, `transfer-encoding`, `upgrade`. See RFC 9110,
 /// 7.6.1 and 11.7.
 ///
-/// Of `te` the word `trailers` stays, last, since `pass_on` passes trailers on: servers of gRPC want it.
+/// `te: trailers` is passed on as the last field: `pass_on` passes trailers on, and servers of gRPC want it.
 /// `content-length` and `host` are passed on: the caller removes them where it sends its own.
 ///
 /// Errors:        none.

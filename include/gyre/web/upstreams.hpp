@@ -125,7 +125,9 @@ public:
     /// stopped: a child of a group. Servers are up until checks say otherwise, and when this ends. A check
     /// makes a connection of its own, which none of the client's limits count: it waits for no request.
     ///
-    /// @pre  `how.target` is a path, and perhaps a query; of two checks at a time the last word counts.
+    /// If two checks run at a time, the later answer counts.
+    ///
+    /// @pre  `how.target` is a path, and perhaps a query.
     ///
     /// Cancellation:  ends.
     /// Threads:       the client's loop.
