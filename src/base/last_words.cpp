@@ -18,9 +18,18 @@ spin_lock& words_lock() noexcept {
     return *it;
 }
 
-last_words* all_words = nullptr;  // Under that lock.
+last_words* all_words = nullptr;   // Under that lock.
+thread_local bool speaks = false;  // True while this thread holds that lock and may fork.
 
 }  // namespace
+
+void last_words::lock_all() noexcept {
+    if (!speaks) words_lock().lock();
+}
+
+void last_words::unlock_all() noexcept {
+    if (!speaks) words_lock().unlock();
+}
 
 last_words::last_words(void (*speak)(void*) noexcept, void* argument) noexcept
     : speak_{speak}, argument_{argument} {
@@ -41,8 +50,10 @@ void last_words::say() noexcept {
     static std::atomic<bool> said = false;
     if (said.exchange(true, std::memory_order_relaxed)) return;
     const std::lock_guard hold{words_lock()};  // None of them ends meanwhile.
+    speaks = true;
     for (const last_words* each = all_words; each != nullptr; each = each->next_)
         each->speak_(each->argument_);
+    speaks = false;
 }
 
 }  // namespace gyre

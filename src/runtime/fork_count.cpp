@@ -3,6 +3,7 @@
 // Counting forks: see fork_count.hpp.
 #include <runtime/fork_count.hpp>
 
+#include <gyre/base/last_words.hpp>
 #include <gyre/coro/frame_allocator.hpp>
 
 #include <pthread.h>
@@ -15,14 +16,24 @@ constinit std::atomic<unsigned> fork_counter::forks = 0;
 
 namespace {
 
-void count_in_child() noexcept {
+void lock_for_fork() noexcept {
+    last_words::lock_all();
+    frame_cache::lock_central_cache();
+}
+
+void unlock_after_fork() noexcept {
     frame_cache::unlock_central_cache();
+    last_words::unlock_all();
+}
+
+void count_in_child() noexcept {
+    unlock_after_fork();
     fork_counter::forks.fetch_add(1, std::memory_order_relaxed);
 }
 
 // Before there are threads: one might fork while another is at this.
-[[maybe_unused]] const int counting = ::pthread_atfork(
-    &frame_cache::lock_central_cache, &frame_cache::unlock_central_cache, &count_in_child);
+[[maybe_unused]] const int counting =
+    ::pthread_atfork(&lock_for_fork, &unlock_after_fork, &count_in_child);
 
 }  // namespace
 

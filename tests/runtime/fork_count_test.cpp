@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // What a forked child finds of its parent's loops, signals and free memory, and what it leaves alone.
+#include <base/ending.hpp>
+#include <gyre/base/check.hpp>
+#include <gyre/base/last_words.hpp>
 #include <gyre/coro/frame_allocator.hpp>
 #include <gyre/io/stream_socket.hpp>
 #include <gyre/runtime/call.hpp>
@@ -24,7 +27,10 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <csignal>
+#include <cstdio>
 #include <memory>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -50,6 +56,13 @@ bool works(io_context& io) {
     launch(io, try_everything(io), [&worked](task_outcome<bool> of) { worked = of.get(); });
     io.run_for(patience);
     return worked;
+}
+
+void say_own(void*) noexcept { std::fputs("own\n", stderr); }
+
+void fork_and_say(void*) noexcept {
+    if (::fork() == 0) ::_exit(0);
+    std::fputs("forked\n", stderr);
 }
 
 /// A listener whose queue is full, so that a connect waits.
@@ -426,4 +439,34 @@ TEST_CASE("a child may leave what a worker, or another loop's thread, was to end
         open = {};
         runner.join();
     });
+}
+
+TEST_CASE("last words may fork") {
+    const ending how = ending_of([] {
+        const last_words first{&fork_and_say, nullptr};
+        expects(false, "broken");
+    });
+
+    CHECK(how.signal == SIGABRT);
+    CHECK(how.said.ends_with("forked\n"));
+}
+
+TEST_CASE("a forked child has last words, whatever other threads of its parent are at") {
+    constexpr int forks = 500;
+    constexpr unsigned seconds_max = 20;
+    const auto comes_and_goes = [](const std::stop_token& over) {
+        while (!over.stop_requested()) const last_words brief{&say_own, nullptr};
+    };
+    const std::jthread busy{comes_and_goes};
+    const std::jthread busier{comes_and_goes};
+
+    for (int each = 0; each < forks; ++each) {
+        const ending how = ending_of([] {
+            ::alarm(seconds_max);
+            const last_words own{&say_own, nullptr};
+            expects(false, "broken");
+        });
+        REQUIRE(how.signal == SIGABRT);
+        REQUIRE(how.said_that("own\n"));
+    }
 }

@@ -23,6 +23,11 @@ public:
     /// Does all of them, once in the life of the process. For `fail_check`.
     static void say() noexcept;
 
+    /// For handlers of fork(2): no other thread is at the list in between, and the child finds it whole. Last
+    /// words may fork themselves.
+    static void lock_all() noexcept;
+    static void unlock_all() noexcept;
+
 private:
     void (*speak_)(void*) noexcept;
     void* argument_;
