@@ -9,6 +9,7 @@
 #include <runtime/system_host.hpp>
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -116,6 +117,10 @@ public:
         processes_.push_back(process);
     }
 
+    // Around a fork.
+    void hold() noexcept { mutex_.lock(); }
+    void release() noexcept { mutex_.unlock(); }
+
     void sweep() noexcept {
         const std::lock_guard lock{mutex_};
         std::erase_if(processes_, [](int each) {
@@ -145,14 +150,32 @@ void become(const process_user& user, program_start& it) noexcept {
 
 // A child that changes its user while it has our memory takes our core dumps with it, and our /proc/self
 // (PR_SET_DUMPABLE). One at a time, so that none takes for ours what another one has made of it.
+std::mutex& starting_as_user() noexcept {
+    static auto* const it = new std::mutex;  // Used by threads that may end after main.
+    return *it;
+}
+
 pid_t start_as_user(program_start& it) noexcept {
-    static auto* const starting = new std::mutex;  // Used by threads that may end after main.
-    const std::lock_guard hold{*starting};
+    const std::lock_guard hold{starting_as_user()};
     const int before = ::prctl(PR_GET_DUMPABLE);
     const pid_t id = start_program(it);
     if (before == 1) ::prctl(PR_SET_DUMPABLE, before);
     return id;
 }
+
+// Workers hold these, and a forked child has none that would release them.
+void hold_for_fork() noexcept {
+    starting_as_user().lock();
+    all_orphans().hold();
+}
+
+void release_after_fork() noexcept {
+    all_orphans().release();
+    starting_as_user().unlock();
+}
+
+[[maybe_unused]] const int locks_arranged =
+    ::pthread_atfork(&hold_for_fork, &release_after_fork, &release_after_fork);
 
 duration duration_of(const timeval& it) noexcept {
     return std::chrono::seconds{it.tv_sec} + std::chrono::microseconds{it.tv_usec};
