@@ -144,7 +144,8 @@ io_context::io_context(std::unique_ptr<loop_backend> backend, gyre::host& on)
 io_context::~io_context() {
     expects(running_here != this,
             "a loop is not destroyed by what runs on it; let the function that runs it own it");
-    if (fork_count_ != fork_count() && runs_elsewhere()) {
+    if (fork_count_ != fork_count() &&
+        (runs_elsewhere() || wake_->visited_by_parent(fork_count()))) {
         leave_to_parent();
         return;
     }
@@ -477,7 +478,10 @@ expected_post io_context::expect_post(bool outside) noexcept { return wake_->exp
 void io_context::posted_as_expected(expected_post it) noexcept { wake_->posted_as_expected(it); }
 void io_context::post_from_outside(work& item) noexcept { wake_->post(item); }
 void io_context::wake_for_enqueued() noexcept { wake_->wake_as_first(); }
-void io_context::set_wake_hook(wake_hook* hook) noexcept { wake_->set_hook(hook); }
+void io_context::set_wake_hook(wake_hook* hook) noexcept {
+    notify_fork();  // Threads of the parent's may have been calling the one before.
+    wake_->set_hook(hook);
+}
 
 sleeper* io_context::enqueue(work& item) noexcept {
     if (running_here != this) return wake_->push(item) ? this : nullptr;
@@ -519,15 +523,14 @@ void io_context::withdraw_backend(error refusal) noexcept {
 
 void io_context::notify_fork() noexcept {
     if (fork_count_ == fork_count()) return;
-    expects(!runs_elsewhere(),
-            "in a forked child, a loop that another thread ran is only destroyed");
+    expects(!runs_elsewhere() && !wake_->visited_by_parent(fork_count()), left_by_parent);
     fork_count_ = fork_count();
     inherited_ = true;
     calls_in_flight_.store(0, std::memory_order_relaxed);  // No thread will end them here.
     // Its threads, on which it would wait, are not there.
     [[maybe_unused]] const thread_pool* const left = workers_.release();
     wake_->forget_threads();
-    if (waker_ != nullptr) begin_in_child();  // Else the backend is not the kernel's.
+    if (waker_ != nullptr) begin_in_child();  // Else the backend is copied memory.
     roots().for_each([](root& each) { each.forget_requesters(); });
 }
 

@@ -17,7 +17,6 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <mutex>
 #include <utility>
 
 namespace gyre {
@@ -78,8 +77,8 @@ public:
                     "a frame is destroyed, and a wait stopped, on the thread of its loop, or while "
                     "that rests");
         } else {
-            visit_ = std::unique_lock{of.visiting_};
-            of.visited_ = true;
+            expects(of.wake_->begin_visit(fork_count()), left_by_parent);
+            visits_ = of.visited_ = true;
         }
         outer_ = std::exchange(running_here, &of);
     }
@@ -87,7 +86,7 @@ public:
     current_loop_scope& operator=(const current_loop_scope&) = delete;
     ~current_loop_scope() {
         running_here = outer_;
-        if (!visit_.owns_lock()) {
+        if (!visits_) {
             of_.wake_->wake_up();
             return;
         }
@@ -95,8 +94,9 @@ public:
         of_.visited_ = false;
         // Wake-ups that came meanwhile are used up, and a poller of this loop must know what is
         // due.
-        const bool is_due = due || !of_.ready_.empty() || !of_.wake_->nothing_posted();
-        visit_.unlock();  // The hook is the program's.
+        const bool is_due = (due || !of_.ready_.empty() || !of_.wake_->nothing_posted()) &&
+                            !of_.has_parents_backend();
+        of_.wake_->end_visit();  // The hook is the program's.
         if (is_due) of_.wake_->wake_if_asleep();
     }
 
@@ -105,7 +105,7 @@ public:
 private:
     io_context& of_;
     loop* outer_;
-    std::unique_lock<spin_lock> visit_;  // Held if no thread is inside `run` or `poll`.
+    bool visits_ = false;  // No thread is inside `run` or `poll`.
 };
 
 bool io_context::submit(operation& op) noexcept {
@@ -228,7 +228,13 @@ void io_context::cancel_here(operation& op) noexcept {
     end_early(op);
 }
 
+// In a forked child, until the loop has a backend of its own. One that is not the kernel's is.
+bool io_context::has_parents_backend() const noexcept {
+    return fork_count_ != fork_count() && waker_ != nullptr;
+}
+
 void io_context::end_early(operation& op) noexcept {
+    if (has_parents_backend()) return end_unseen(op);
     if (op.on_worker) {
         if (workers().withdraw(op)) complete(op, -ECANCELED);
         return;
@@ -240,6 +246,13 @@ void io_context::end_early(operation& op) noexcept {
         return;
     }
     backend_->cancel(op);
+}
+
+// Neither the parent's backend nor its workers hear of it.
+void io_context::end_unseen(operation& op) noexcept {
+    if (op.postponed) postponed_.remove(op);
+    op.postponed = op.in_line = false;
+    complete(op, -ECANCELED);
 }
 
 void io_context::take_cancels() noexcept {
@@ -316,20 +329,15 @@ bool io_context::let_go(descriptor_slot& it) noexcept {
         if (!at_home) return false;
         end_pending(it);
     }
-    backend_->forget(it);
+    if (!has_parents_backend()) backend_->forget(it);
     it.unlink();
     it.home = nullptr;
     return true;
 }
 
 void io_context::lose(descriptor_slot& it) noexcept {
-    if (fork_count_ == fork_count()) return;  // It is in use here: the number has two owners.
-    // The backend is the parent's still, and none of this reaches it.
-    it.pending.for_each_shrinking([this](operation& op) {
-        if (op.postponed) postponed_.remove(op);
-        op.postponed = op.in_line = false;
-        complete(op, -ECANCELED);
-    });
+    if (!has_parents_backend()) return;  // It is in use here: the number has two owners.
+    it.pending.for_each_shrinking([this](operation& op) { end_unseen(op); });
     it.unlink();
     it.home = nullptr;
 }

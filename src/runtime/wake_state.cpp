@@ -9,12 +9,32 @@
 
 namespace gyre {
 
+bool wake_state::begin_visit(unsigned forks) noexcept {
+    constexpr int looks = 128;  // About as long as a visit takes.
+    const unsigned own = forks + 1;
+    bool begun = false;
+    const auto over = [&] {
+        unsigned by = 0;
+        begun = visited_by_.compare_exchange_strong(by, own, std::memory_order_acquire,
+                                                    std::memory_order_relaxed);
+        return begun || by != own;
+    };
+    wait_briefly(over, looks);
+    return begun;
+}
+
+bool wake_state::visited_by_parent(unsigned forks) const noexcept {
+    const unsigned by = visited_by_.load(std::memory_order_relaxed);
+    return by != 0 && by != forks + 1;
+}
+
 void wake_state::wait_for_threads() noexcept {
     take_inbox([](work&) noexcept {});
     take_cancels([](operation&) noexcept {});
     wait_briefly([this] {
         return firsts_gone_.load(std::memory_order_acquire) == batches_taken_ && !expects_posts() &&
-               visitors_.load(std::memory_order_acquire) == 0;
+               visitors_.load(std::memory_order_acquire) == 0 &&
+               visited_by_.load(std::memory_order_acquire) == 0;
     });
 }
 

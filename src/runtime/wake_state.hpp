@@ -18,6 +18,10 @@
 
 namespace gyre {
 
+/// What a check says where `runs_elsewhere` or `visited_by_parent` is true in a child.
+inline constexpr const char* left_by_parent =
+    "in a forked child, a loop that another thread was inside of is only destroyed";
+
 class wake_state {
 public:
     wake_state() noexcept = default;
@@ -77,6 +81,17 @@ public:
 
     /// Whether a thread is inside of the loop.
     [[nodiscard]] bool entered() const noexcept { return entered_.load(std::memory_order_acquire); }
+
+    // Any thread, while none is inside.
+
+    /// Begins a visit, in which the thread acts in the loop's name. One visits at a time, the others wait.
+    /// @param  forks  The process's fork_count.
+    /// @return  False in a forked child, if a thread of the parent's was visiting: that never ends there.
+    [[nodiscard]] bool begin_visit(unsigned forks) noexcept;
+    void end_visit() noexcept { visited_by_.store(0, std::memory_order_release); }
+
+    /// True in a forked child, if a thread of the parent's was visiting.
+    [[nodiscard]] bool visited_by_parent(unsigned forks) const noexcept;
 
     /// The backend that a sleep ends by.
     [[nodiscard]] loop_backend& backend() const noexcept {
@@ -138,6 +153,7 @@ private:
     std::atomic<bool> asleep_ = true;    // True while no thread looks into the inbox.
     std::atomic<bool> entered_ = false;  // A thread is inside `run` or `poll`.
     std::atomic<bool> stopped_ = false;
+    std::atomic<unsigned> visited_by_ = 0;  // The visitor's fork_count and 1; 0: none visits.
     std::atomic<int> guards_ = 0;
     std::atomic<int> expected_ = 0;
     std::atomic<int> expected_from_outside_ = 0;  // Of these.

@@ -6,7 +6,7 @@
 #include <gyre/coro/launch.hpp>
 #include <gyre/coro/resume.hpp>
 #include <gyre/runtime/io_context.hpp>
-#include <support/disposable.hpp>
+#include <support/endless_read.hpp>
 #include <support/harness.hpp>
 
 #include <poll.h>
@@ -218,46 +218,6 @@ TEST_CASE("several threads close idle sockets of one resting loop at a time") {
         CHECK(closed == 2 * pairs.size());
     });
 }
-
-namespace {
-
-/// A read that is never answered, in a frame that anyone may destroy.
-class endless_read {
-public:
-    explicit endless_read(io_context& on)
-        : pair_{local_pair(on)}, given_{executor_ref{on}, &on, &chain_} {
-        it_.frame.promise().env = &given_;
-    }
-    endless_read(const endless_read&) = delete;
-    endless_read& operator=(const endless_read&) = delete;
-    ~endless_read() { destroy(); }
-
-    void begin() { gyre::resume(it_.frame); }
-    void stop() noexcept { chain_.request(stop_level::stop); }
-    void destroy() noexcept {
-        if (std::exchange(lives_, false)) it_.frame.destroy();
-    }
-    [[nodiscard]] bool waits() const noexcept { return chain_.pending() != nullptr; }
-
-    error ended;
-    int resumptions = 0;
-
-private:
-    disposable read() {
-        std::array<std::byte, 8> space{};
-        const auto got = co_await pair_.client.read_some(mutable_buffer{space});
-        ended = got.error();
-        ++resumptions;
-    }
-
-    socket_pair pair_;
-    stop_chain chain_;
-    environment given_;
-    disposable it_ = read();
-    bool lives_ = true;
-};
-
-}  // namespace
 
 // Without a lock of the loop's the thread sanitizer sees races on its operations, and one may end twice.
 TEST_CASE("several threads stop waits of a resting loop while its own destroys frames of it") {

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <gyre/base/single_writer_counter.hpp>
-#include <gyre/base/spin_lock.hpp>
 #include <gyre/base/time.hpp>
 #include <gyre/coro/environment.hpp>
 #include <gyre/coro/frame_allocator.hpp>
@@ -266,8 +265,8 @@ public:
     /// pending in both: each reads from its own copy of a socket, and it is for the program to close one.
     /// Operations that need a thread of the parent's never complete in the child: calls handed to workers,
     /// and tasks on other loops; the destructor leaves these as they are. An io_pool is only good for being
-    /// destroyed, and so is a loop that another thread was inside of at the fork: running it is a failed
-    /// check, and what was on it is left as it was.
+    /// destroyed, and so is a loop that another thread was inside of at the fork, to run it or to end
+    /// something on it: using it is a failed check, and what was on it is left as it was.
     void notify_fork() noexcept;
 
     /// Keeps `run` from returning for lack of work while it lives.
@@ -415,7 +414,9 @@ private:
     [[nodiscard]] bool ended_at_once(operation& op) noexcept;
     [[nodiscard]] bool begin_on_worker(operation& op) noexcept;
     [[nodiscard]] bool take_back(work& item) noexcept;
+    [[nodiscard]] bool has_parents_backend() const noexcept;
     void end_early(operation& op) noexcept;
+    void end_unseen(operation& op) noexcept;
     void wait_on_the_spot() noexcept;
     void end_pending(descriptor_slot& it) noexcept;
     void post_from_outside(work& item) noexcept;
@@ -452,8 +453,7 @@ private:
     std::vector<std::unique_ptr<loop_backend>> withdrawn_;  // Kept: threads may be waking them.
     descriptor_slot working_directory_;                     // Stands for AT_FDCWD; is never closed.
     list<descriptor_slot> descriptors_;  // Those this loop has used and that are still open.
-    spin_lock visiting_;    // While it rests: held by the thread that does something in its name.
-    bool visited_ = false;  // There is one.
+    bool visited_ = false;  // While it rests: a thread does something in its name, as wake_ knows.
     std::atomic<error> status_;  // Written by this loop, read by any thread.
     static_assert(std::atomic<error>::is_always_lock_free, "read for each operation");
     backend_info info_;
