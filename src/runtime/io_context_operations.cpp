@@ -15,6 +15,7 @@
 #include <runtime/system_host.hpp>
 #include <runtime/wake_state.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <utility>
@@ -121,6 +122,7 @@ bool io_context::submit(operation& op) noexcept {
             op.result = -static_cast<std::int32_t>(refused.code());
         } else {
             on.pending.push_back(op);
+            if (!on.pending.is_only(op)) on.duplex = true;
             if (on.filled && sends(op)) {
                 postpone(op);
                 return false;
@@ -131,6 +133,9 @@ bool io_context::submit(operation& op) noexcept {
             }
             static_cast<list_link<descriptor_slot>&>(op).unlink();
             record_short_send(op);
+            // The other direction's next message carries the acknowledgement, which two messages
+            // in a row would get as a packet of its own (docs/decisions/0005).
+            if (on.duplex && sends(op)) streak_ = std::min(streak_, 1);
         }
     }
     op.state.store(operation_state::done, std::memory_order_relaxed);

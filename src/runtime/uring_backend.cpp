@@ -163,7 +163,6 @@ bool uring_backend::submit(operation& op) noexcept {
     }
     descriptor_slot& on = *static_cast<descriptor_operation&>(op).target;
     if (!on.pending.is_only(op)) {
-        on.duplex = true;
         op.in_line = reads_stream(op) && on.pending.find(reads_stream) != &op;
         if (op.in_line) return false;
     }

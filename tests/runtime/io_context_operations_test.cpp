@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <deque>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -283,5 +284,36 @@ TEST_CASE(
 
         CHECK(woken == 1);
         CHECK(read_ended == errc::canceled);
+    });
+}
+
+// Two messages in a row one way cost the kernel a packet that acknowledges them; one each way costs none.
+TEST_CASE("senders on sockets that are read as well take turns by message") {
+    with_every_backend([](const io_context_options& options) {
+        constexpr int messages = 6;
+        io_context io{options};
+        std::array<socket_pair, 2> pairs{local_pair(io), local_pair(io)};
+        std::string order;
+        const auto reads = [](stream_socket& from) -> task<> {
+            std::array<std::byte, 1> byte{};
+            static_cast<void>(co_await from.read_some(byte));
+        };
+        const auto sends = [&order](stream_socket& to, char name) -> task<> {
+            const std::array<std::byte, 1> byte{};
+            for (int each = 0; each < messages; ++each) {
+                CHECK((co_await to.write_some(byte)).ok());
+                order += name;
+            }
+        };
+        for (socket_pair& each : pairs) launch(io, reads(each.client), or_terminate{});
+        io.poll();
+
+        launch(io, sends(pairs[0].client, 'a'), or_terminate{});
+        launch(io, sends(pairs[1].client, 'b'), or_terminate{});
+        io.poll();
+
+        CHECK(order == "abababababab");
+        pairs = {};
+        io.run_for(patience);
     });
 }
