@@ -4,8 +4,10 @@
 #include <gyre/base/last_words.hpp>
 
 #include <gyre/base/spin_lock.hpp>
+#include <gyre/base/wait_briefly.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <utility>
 
@@ -22,6 +24,8 @@ last_words* all_words = nullptr;   // Under that lock.
 thread_local bool speaks = false;  // True while this thread holds that lock and may fork.
 
 }  // namespace
+
+bool last_words::speaks_here() noexcept { return speaks; }
 
 void last_words::lock_all() noexcept {
     if (!speaks) words_lock().lock();
@@ -49,7 +53,15 @@ void last_words::say() noexcept {
     // A check that fails in here, or in another thread by now, has nothing to add.
     static std::atomic<bool> said = false;
     if (said.exchange(true, std::memory_order_relaxed)) return;
-    const std::lock_guard hold{words_lock()};  // None of them ends meanwhile.
+    // None of them ends meanwhile. A thread that forks has it, and may wait for a lock that this one holds.
+    bool held = false;
+    const auto patience_ends = std::chrono::steady_clock::now() + std::chrono::seconds{1};
+    wait_briefly([&held, patience_ends] {
+        held = words_lock().try_lock();
+        return held || std::chrono::steady_clock::now() > patience_ends;
+    });
+    if (!held) return;
+    const std::lock_guard hold{words_lock(), std::adopt_lock};
     speaks = true;
     for (const last_words* each = all_words; each != nullptr; each = each->next_)
         each->speak_(each->argument_);

@@ -4,6 +4,7 @@
 //
 // A start suspends the calling thread, and no other, until the program runs or has failed to
 // (program_start.hpp), so a worker calls it. The child has nothing of ours but what it is given.
+#include <gyre/base/last_words.hpp>
 #include <gyre/runtime/process_user.hpp>
 #include <runtime/program_start.hpp>
 #include <runtime/system_host.hpp>
@@ -121,6 +122,12 @@ public:
     void hold() noexcept { mutex_.lock(); }
     void release() noexcept { mutex_.unlock(); }
 
+    /// In a forked child: they are its parent's children, and the numbers may be closed and used again.
+    void forget() noexcept {
+        for (const int each : processes_) ::close(each);
+        processes_.clear();
+    }
+
     void sweep() noexcept {
         const std::lock_guard lock{mutex_};
         std::erase_if(processes_, [](int each) {
@@ -163,19 +170,26 @@ pid_t start_as_user(program_start& it) noexcept {
     return id;
 }
 
-// Workers hold these, and a forked child has none that would release them.
+// Workers hold these, and a forked child has none that would release them. Last words wait for nobody.
 void hold_for_fork() noexcept {
+    if (last_words::speaks_here()) return;
     starting_as_user().lock();
     all_orphans().hold();
 }
 
 void release_after_fork() noexcept {
+    if (last_words::speaks_here()) return;
     all_orphans().release();
     starting_as_user().unlock();
 }
 
+void forget_in_child() noexcept {
+    all_orphans().forget();
+    release_after_fork();
+}
+
 [[maybe_unused]] const int locks_arranged =
-    ::pthread_atfork(&hold_for_fork, &release_after_fork, &release_after_fork);
+    ::pthread_atfork(&hold_for_fork, &release_after_fork, &forget_in_child);
 
 duration duration_of(const timeval& it) noexcept {
     return std::chrono::seconds{it.tv_sec} + std::chrono::microseconds{it.tv_usec};

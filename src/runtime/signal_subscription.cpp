@@ -9,6 +9,7 @@
 #include <gyre/runtime/signal_subscription.hpp>
 
 #include <gyre/base/check.hpp>
+#include <gyre/base/last_words.hpp>
 #include <gyre/base/wait_briefly.hpp>
 #include <gyre/runtime/io_context.hpp>
 #include <runtime/waker.hpp>
@@ -126,6 +127,7 @@ sigset_t blocked_before_fork{};
 bool held_back = false;
 
 void before_fork() noexcept {
+    if (last_words::speaks_here()) return;  // They wait for nobody.
     registry.lock();
     sigset_t all;
     ::sigfillset(&all);
@@ -133,6 +135,7 @@ void before_fork() noexcept {
 }
 
 void after_fork() noexcept {
+    if (last_words::speaks_here()) return;
     const sigset_t blocked = blocked_before_fork;
     const bool change = held_back;
     registry.unlock();

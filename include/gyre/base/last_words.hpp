@@ -28,6 +28,9 @@ public:
     static void lock_all() noexcept;
     static void unlock_all() noexcept;
 
+    /// True within `speak`. Handlers of fork(2) wait for no lock then: whoever holds one may wait for this.
+    [[nodiscard]] static bool speaks_here() noexcept;
+
 private:
     void (*speak_)(void*) noexcept;
     void* argument_;
