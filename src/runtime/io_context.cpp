@@ -149,6 +149,12 @@ io_context::~io_context() {
         leave_to_parent();
         return;
     }
+    if (has_parents_backend()) {
+        // Else what is pending would be begun here, and a send go out twice.
+        descriptors_.for_each([this](descriptor_slot& on) {
+            on.pending.for_each_shrinking([this](operation& op) { end_unseen(op); });
+        });
+    }
     notify_fork();
     if (has_work() || !roots().empty()) end_roots();
     expects(!wake_->guarded(), "a work_guard does not outlive its loop; declare it behind that");
@@ -179,6 +185,10 @@ void io_context::leave_to_parent() noexcept {
     backend_->leave_to_parent();
     disown_roots();
     disown_descriptors();
+    // That thread may wait for its condition, whose end would wait for that thread.
+    if (info_.kind == backend_choice::none) {
+        [[maybe_unused]] const void* const waited_for = backend_.release();
+    }
     [[maybe_unused]] const void* const left[] = {timers_.release(), workers_.release(),
                                                  wake_.release()};
 }
@@ -479,7 +489,12 @@ void io_context::posted_as_expected(expected_post it) noexcept { wake_->posted_a
 void io_context::post_from_outside(work& item) noexcept { wake_->post(item); }
 void io_context::wake_for_enqueued() noexcept { wake_->wake_as_first(); }
 void io_context::set_wake_hook(wake_hook* hook) noexcept {
-    notify_fork();  // Threads of the parent's may have been calling the one before.
+    // In a child: threads of the parent's may have been calling the one before, and one that was
+    // inside has left a loop without pollers.
+    if (fork_count_ != fork_count()) {
+        if (runs_elsewhere() || wake_->visited_by_parent(fork_count())) return;
+        notify_fork();
+    }
     wake_->set_hook(hook);
 }
 
@@ -526,6 +541,7 @@ void io_context::notify_fork() noexcept {
     expects(!runs_elsewhere() && !wake_->visited_by_parent(fork_count()), left_by_parent);
     fork_count_ = fork_count();
     inherited_ = true;
+    if (bound_thread_ != 0) bound_thread_ = this_thread();
     calls_in_flight_.store(0, std::memory_order_relaxed);  // No thread will end them here.
     // Its threads, on which it would wait, are not there.
     [[maybe_unused]] const thread_pool* const left = workers_.release();

@@ -95,8 +95,7 @@ public:
         of_.visited_ = false;
         // Wake-ups that came meanwhile are used up, and a poller of this loop must know what is
         // due.
-        const bool is_due = (due || !of_.ready_.empty() || !of_.wake_->nothing_posted()) &&
-                            !of_.has_parents_backend();
+        const bool is_due = due || !of_.ready_.empty() || !of_.wake_->nothing_posted();
         of_.wake_->end_visit();  // The hook is the program's.
         if (is_due) of_.wake_->wake_if_asleep();
     }
@@ -226,7 +225,8 @@ void io_context::cancel(operation& op) noexcept {
 }
 
 void io_context::cancel_here(operation& op) noexcept {
-    if (!op.pending() || op.cancel_requested) return;
+    // What the parent was asked for before the fork, it will not do here.
+    if (!op.pending() || (op.cancel_requested && !has_parents_backend())) return;
     if (op.state.load(std::memory_order_relaxed) == operation_state::awaiting_cancel)
         return;  // Over.
     op.cancel_requested = true;
@@ -255,6 +255,12 @@ void io_context::end_early(operation& op) noexcept {
 
 // Neither the parent's backend nor its workers hear of it.
 void io_context::end_unseen(operation& op) noexcept {
+    const operation_state now = op.state.load(std::memory_order_relaxed);
+    if (now != operation_state::armed && now != operation_state::cancel_posted) {
+        // A worker has ended it. If that had not come to post it, it never will here.
+        static_cast<list_link<descriptor_slot>&>(op).unlink();
+        return;
+    }
     if (op.postponed) postponed_.remove(op);
     op.postponed = op.in_line = false;
     complete(op, -ECANCELED);
@@ -291,10 +297,18 @@ void io_context::complete_on_worker(operation& op, std::int32_t result) noexcept
 
 void io_context::reap(operation& op) noexcept {
     // A ring belongs to its thread, and would be lost to another one that waits on it.
-    expects(!op.pending() || bound_thread_ == 0 || bound_thread_ == this_thread(),
+    expects(!op.pending() || bound_thread_ == 0 || bound_thread_ == this_thread() ||
+                has_parents_backend(),
             "a frame is destroyed while it waits, on another thread than its loop's; stop it, and "
             "await its end");
     const current_loop_scope here{*this};
+    if (has_parents_backend()) {
+        // Messages about it may be there; those that threads were about to post never will be.
+        end_unseen(op);
+        take_cancels();
+        static_cast<void>(take_back(op));
+        return;
+    }
     if (op.pending()) {
         cancel_here(op);
         // What the kernel does for a worker has an end. The program's own function may wait for this thread.
@@ -327,8 +341,10 @@ void io_context::detach(descriptor_slot& it) noexcept {
 // Outside of `run` any thread may close an idle socket, as long as the loop rests meanwhile. False if this
 // one may not close `it`.
 bool io_context::let_go(descriptor_slot& it) noexcept {
-    const bool at_home = running_here == this || bound_thread_ == this_thread();
-    if (!at_home && wake_->entered()) return false;
+    const bool at_rest = !wake_->entered();
+    const bool at_home = running_here == this || bound_thread_ == this_thread() ||
+                         (at_rest && has_parents_backend());
+    if (!at_home && !at_rest) return false;
     const current_loop_scope here{*this};
     if (!it.pending.empty()) {
         if (!at_home) return false;
@@ -341,8 +357,12 @@ bool io_context::let_go(descriptor_slot& it) noexcept {
 }
 
 void io_context::lose(descriptor_slot& it) noexcept {
-    if (!has_parents_backend()) return;  // It is in use here: the number has two owners.
-    it.pending.for_each_shrinking([this](operation& op) { end_unseen(op); });
+    if (fork_count_ == fork_count()) return;  // It is in use here: the number has two owners.
+    const bool left = runs_elsewhere() || wake_->visited_by_parent(fork_count());
+    it.pending.for_each_shrinking([this, left](operation& op) {
+        if (!left) return end_unseen(op);
+        static_cast<list_link<descriptor_slot>&>(op).unlink();
+    });
     it.unlink();
     it.home = nullptr;
 }

@@ -4,16 +4,22 @@
 // reaches the parent, and nothing waits for the parent's threads.
 #include <base/ending.hpp>
 #include <gyre/base/build.hpp>
+#include <gyre/io/acceptor.hpp>
+#include <gyre/io/file.hpp>
 #include <gyre/io/process.hpp>
 #include <gyre/runtime/loop_backend.hpp>
 #include <gyre/runtime/loop_decorator.hpp>
 #include <support/child.hpp>
 #include <support/endless_read.hpp>
 #include <support/harness.hpp>
+#include <support/scratch_directory.hpp>
 #include <support/settle.hpp>
 #include <support/skip.hpp>
 #include <support/world.hpp>
 
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,8 +27,12 @@
 #include <atomic>
 #include <csignal>
 #include <cstddef>
+#include <filesystem>
+#include <fstream>
 #include <memory>
+#include <optional>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -224,6 +234,115 @@ TEST_CASE(
     });
 }
 
+// They are stopped in the parent, whose kernel has not been told of it yet.
+TEST_CASE("a child ends waits that its parent has stopped, and the parent hears of its own") {
+    with_every_backend([](const io_context_options& options) {
+        io_context other{options};
+        for (const child_action& each : child_actions) {
+            for (const bool from_another_loop : {false, true}) {
+                CAPTURE(each.name);
+                CAPTURE(from_another_loop);
+                resting_loop it{options};
+                if (from_another_loop) other.post([&it] { it.read.stop(); });
+                other.poll();
+                if (!from_another_loop) it.read.stop();
+
+                const child_report child = in_child([&](child_process& me) { each.of(it, me); });
+
+                CHECK(child.text == "");
+                CHECK(child.passed());
+                CHECK(it.ends());
+                CHECK(it.read.ended == errc::canceled);
+            }
+        }
+    });
+}
+
+TEST_CASE("a child uses a loop that another thread ran before") {
+    with_every_backend([](const io_context_options& options) {
+        for (const child_action& each : child_actions) {
+            CAPTURE(each.name);
+            std::optional<resting_loop> it;
+            std::atomic<bool> begun = false;
+            std::atomic<bool> over = false;
+            std::thread first{[&] {
+                it.emplace(options);
+                begun = true;
+                over.wait(false);
+                CHECK(it->is_answered());
+                it.reset();
+            }};
+            CHECK(eventually([&] { return begun.load(); }));
+
+            const child_report child = in_child([&](child_process& me) { each.of(*it, me); });
+
+            CHECK(child.text == "");
+            CHECK(child.passed());
+            over = true;
+            over.notify_all();
+            first.join();
+        }
+    });
+}
+
+// Begun once more, the accept would take what its parent waits for, and a send would go out twice.
+TEST_CASE("a child that destroys a loop does nothing of what is pending there") {
+    with_every_backend([](const io_context_options& options) {
+        auto io = std::make_unique<io_context>(options);
+        tcp_acceptor at = tcp_acceptor::listen(*io, {ipv4::loopback(), 0}).take();
+        bool accepted = false;
+        const auto accepts = [&]() -> task<> { accepted = (co_await at.accept()).ok(); };
+        launch(*io, accepts(), or_terminate{});
+        io->poll();
+        const socket_address to = at.local_endpoint().value().raw();
+
+        const child_report child = in_child([&](child_process& me) {
+            const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+            me.check(::connect(client, reinterpret_cast<const sockaddr*>(to.data), to.size) == 0,
+                     "a client connects");
+            io.reset();
+            me.check(!accepted, "the parent's accept is not the child's");
+        });
+
+        CHECK(child.text == "");
+        CHECK(child.passed());
+        io->run_for(patience);
+        CHECK(accepted);
+    });
+}
+
+// Workers have ended it, and the loop has not looked since.
+TEST_CASE("a child that closes a file whose write is over may open others by its number") {
+    with_every_backend([](const io_context_options& options) {
+        const scratch_directory place;
+        io_context io{options};
+        std::optional<file> to;
+        const auto writes = [&]() -> task<> {
+            to = (co_await file::open(place.path() / "written", file_options::writing())).take();
+            const std::array<std::byte, 1> byte{};
+            static_cast<void>(co_await to->write_some_at(0, byte));
+        };
+        const stop_handle writing = launch(io, writes(), or_terminate{});
+        while (!to) io.poll();
+        io.poll();
+        CHECK(
+            eventually([&] { return std::filesystem::file_size(place.path() / "written") == 1; }));
+
+        const child_report child = in_child([&](child_process& me) {
+            io_context own{options};
+            ::close(to->native_handle());
+            std::array<socket_pair, 8> others;
+            for (socket_pair& each : others) each = local_pair(own);
+            me.check(to->native_handle() < 0, "what the parent had by its number is closed");
+        });
+
+        CHECK(child.text == "");
+        CHECK(child.passed());
+        io.run_for(patience);
+        CHECK(io.roots().empty());
+    });
+}
+
 TEST_CASE("a child closes an idle socket of a loop at rest, and its parent still hears of it") {
     with_every_backend([](const io_context_options& options) {
         io_context io{options};
@@ -278,6 +397,75 @@ TEST_CASE(
                 "in a forked child, a loop that another thread was inside of is only "
                 "destroyed"));
         }
+    });
+}
+
+// Its thread waits for a condition, whose end would wait for that thread.
+TEST_CASE("a child destroys a loop without a backend that another thread was running") {
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+    const rlimit none{0, before.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+    auto io = std::make_unique<io_context>();
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+    REQUIRE(io->status() == errc::process_descriptors_exhausted);
+    io_context::work_guard open{*io};
+    std::atomic<bool> begun = false;
+    io->post([&begun] { begun = true; });
+    std::thread runner{[&io] { io->run(); }};
+    CHECK(eventually([&] { return begun && io->asleep(); }));
+
+    const child_report child = in_child([&io](child_process&) { io.reset(); });
+
+    CHECK(child.text == "");
+    CHECK(child.passed());
+    open = {};
+    runner.join();
+}
+
+// What was left running is waited for at later starts, by numbers that a child may have closed.
+TEST_CASE("a child that starts a process closes nothing by numbers of its parent's") {
+    // By which this process knows another one, pidfd_open(2); -1 if by none.
+    const auto number_of = [](pid_t id) {
+        const std::string wanted = "Pid:\t" + std::to_string(id);
+        for (const auto& each : std::filesystem::directory_iterator{"/proc/self/fdinfo"}) {
+            std::ifstream lines{each.path()};
+            for (std::string line; std::getline(lines, line);)
+                if (line == wanted) return std::stoi(each.path().filename().string());
+        }
+        return -1;
+    };
+    with_every_backend([&number_of](const io_context_options& options) {
+        io_context io{options};
+        pid_t left = 0;
+        const auto leaves = [&left]() -> task<> {
+            process_options how;
+            how.arguments = {"60"};
+            process it = (co_await process::start("/bin/sleep", std::move(how))).take();
+            left = it.id();
+            it.detach();
+        };
+        launch(io, leaves(), or_terminate{});
+        io.run();
+        const int number = number_of(left);
+        REQUIRE(number >= 0);
+
+        const child_report child = in_child([&](child_process& me) {
+            me.check(::dup2(STDERR_FILENO, number) == number, "another file has its number");
+            io_context own{options};
+            bool started = false;
+            const auto starts = [&started]() -> task<> {
+                started = (co_await run_process("/bin/true", {})).ok();
+            };
+            launch(own, starts(), or_terminate{});
+            own.run();
+            me.check(started, "a process is started");
+            me.check(::fcntl(number, F_GETFD) >= 0, "the file is open");
+        });
+
+        CHECK(child.text == "");
+        CHECK(child.passed());
+        ::kill(left, SIGKILL);
     });
 }
 
