@@ -5,6 +5,7 @@
 
 #include <gyre/base/last_words.hpp>
 #include <gyre/coro/frame_allocator.hpp>
+#include <runtime/system_host.hpp>
 
 #include <pthread.h>
 
@@ -17,6 +18,8 @@ constinit std::atomic<unsigned> fork_counter::forks = 0;
 namespace {
 
 void lock_for_fork() noexcept {
+    // Made by now: in a child one that another thread was making would be awaited for ever.
+    static_cast<void>(system_host::instance());
     last_words::lock_all();
     frame_cache::lock_central_cache();
 }
