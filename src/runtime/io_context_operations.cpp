@@ -225,7 +225,7 @@ void io_context::cancel(operation& op) noexcept {
 }
 
 void io_context::cancel_here(operation& op) noexcept {
-    // What the parent was asked for before the fork, it will not do here.
+    // A cancel that was requested before the fork is not carried out in the child.
     if (!op.pending() || (op.cancel_requested && !has_parents_backend())) return;
     if (op.state.load(std::memory_order_relaxed) == operation_state::awaiting_cancel)
         return;  // Over.
@@ -253,7 +253,7 @@ void io_context::end_early(operation& op) noexcept {
     backend_->cancel(op);
 }
 
-// Neither the parent's backend nor its workers hear of it.
+// Ends `op` in this process alone: the parent's backend and its workers are not asked.
 void io_context::end_unseen(operation& op) noexcept {
     const operation_state now = op.state.load(std::memory_order_relaxed);
     if (now != operation_state::armed && now != operation_state::cancel_posted) {

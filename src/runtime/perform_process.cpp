@@ -170,7 +170,8 @@ pid_t start_as_user(program_start& it) noexcept {
     return id;
 }
 
-// Workers hold these, and a forked child has none that would release them. Last words wait for nobody.
+// A worker may hold these locks, and a forked child has no worker to release them. A thread that speaks
+// last words takes no lock, since another thread may hold it and wait for that one.
 void hold_for_fork() noexcept {
     if (last_words::speaks_here()) return;
     starting_as_user().lock();

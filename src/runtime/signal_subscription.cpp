@@ -127,7 +127,7 @@ sigset_t blocked_before_fork{};
 bool held_back = false;
 
 void before_fork() noexcept {
-    if (last_words::speaks_here()) return;  // They wait for nobody.
+    if (last_words::speaks_here()) return;  // See perform_process.cpp.
     registry.lock();
     sigset_t all;
     ::sigfillset(&all);

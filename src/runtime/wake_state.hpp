@@ -18,7 +18,7 @@
 
 namespace gyre {
 
-/// What a check says where `runs_elsewhere` or `visited_by_parent` is true in a child.
+/// The text of the check that fails in a child where `runs_elsewhere` or `visited_by_parent` is true.
 inline constexpr const char* left_by_parent =
     "in a forked child, a loop that another thread was inside of is only destroyed";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What a forked child may do to a loop of its parent's that rests, before it runs that loop: nothing of it
-// reaches the parent, and nothing waits for the parent's threads.
+// A forked child may end waits and close sockets of an inherited loop that rests, before it runs that loop.
+// Nothing of it reaches the parent, and nothing waits for the parent's threads.
 #include <base/ending.hpp>
 #include <gyre/base/build.hpp>
 #include <gyre/io/acceptor.hpp>
@@ -235,7 +235,7 @@ TEST_CASE(
 }
 
 // They are stopped in the parent, whose kernel has not been told of it yet.
-TEST_CASE("a child ends waits that its parent has stopped, and the parent hears of its own") {
+TEST_CASE("a child ends waits that its parent has stopped, and the parent ends its own") {
     with_every_backend([](const io_context_options& options) {
         io_context other{options};
         for (const child_action& each : child_actions) {
@@ -343,7 +343,7 @@ TEST_CASE("a child that closes a file whose write is over may open others by its
     });
 }
 
-TEST_CASE("a child closes an idle socket of a loop at rest, and its parent still hears of it") {
+TEST_CASE("a child closes an idle socket of a loop at rest, and its parent goes on reading") {
     with_every_backend([](const io_context_options& options) {
         io_context io{options};
         socket_pair ends = local_pair(io);
@@ -423,7 +423,7 @@ TEST_CASE("a child destroys a loop without a backend that another thread was run
     runner.join();
 }
 
-// What was left running is waited for at later starts, by numbers that a child may have closed.
+// Each start waits for detached processes, by descriptors that a child may have closed.
 TEST_CASE("a child that starts a process closes nothing by numbers of its parent's") {
     if (signals_come_late)
         return skip("ThreadSanitizer lets a child of several threads start none");

@@ -15,7 +15,7 @@
 
 namespace gyre::testing {
 
-/// A read that nobody answers but the test, in a frame that anyone may destroy.
+/// A read that only the test answers, in a frame that any thread may destroy.
 class endless_read {
 public:
     explicit endless_read(io_context& on)
