@@ -144,8 +144,7 @@ io_context::io_context(std::unique_ptr<loop_backend> backend, gyre::host& on)
 io_context::~io_context() {
     expects(running_here != this,
             "a loop is not destroyed by what runs on it; let the function that runs it own it");
-    if (fork_count_ != fork_count() &&
-        (runs_elsewhere() || wake_->visited_by_parent(fork_count()))) {
+    if (held_by_parent()) {
         leave_to_parent();
         return;
     }
@@ -491,10 +490,8 @@ void io_context::wake_for_enqueued() noexcept { wake_->wake_as_first(); }
 void io_context::set_wake_hook(wake_hook* hook) noexcept {
     // In a child: threads of the parent's may have been calling the one before, and one that was
     // inside has left a loop without pollers.
-    if (fork_count_ != fork_count()) {
-        if (runs_elsewhere() || wake_->visited_by_parent(fork_count())) return;
-        notify_fork();
-    }
+    if (held_by_parent()) return;
+    notify_fork();
     wake_->set_hook(hook);
 }
 
@@ -538,7 +535,7 @@ void io_context::withdraw_backend(error refusal) noexcept {
 
 void io_context::notify_fork() noexcept {
     if (fork_count_ == fork_count()) return;
-    expects(!runs_elsewhere() && !wake_->visited_by_parent(fork_count()), left_by_parent);
+    expects(!held_by_parent(), left_by_parent);
     fork_count_ = fork_count();
     inherited_ = true;
     if (bound_thread_ != 0) bound_thread_ = this_thread();
@@ -594,6 +591,13 @@ void io_context::renew_backend_info() noexcept { info_ = backend_->info(); }
 
 bool io_context::runs_elsewhere() const noexcept {
     return wake_->entered() && bound_thread_ != this_thread();
+}
+
+// In a forked child: whether a thread of the parent's was inside of it at the fork, to run it or to end
+// something on it.
+bool io_context::held_by_parent() const noexcept {
+    return fork_count_ != fork_count() &&
+           (runs_elsewhere() || wake_->visited_by_parent(fork_count()));
 }
 
 void io_context::bind_to_this_thread() noexcept {

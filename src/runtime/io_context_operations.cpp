@@ -358,7 +358,7 @@ bool io_context::let_go(descriptor_slot& it) noexcept {
 
 void io_context::lose(descriptor_slot& it) noexcept {
     if (fork_count_ == fork_count()) return;  // It is in use here: the number has two owners.
-    const bool left = runs_elsewhere() || wake_->visited_by_parent(fork_count());
+    const bool left = held_by_parent();
     it.pending.for_each_shrinking([this, left](operation& op) {
         if (!left) return end_unseen(op);
         static_cast<list_link<descriptor_slot>&>(op).unlink();

@@ -18,7 +18,7 @@
 
 namespace gyre {
 
-/// The text of the check that fails in a child where `runs_elsewhere` or `visited_by_parent` is true.
+/// The text of the check that fails in a child where io_context's `held_by_parent` or `begin_visit` says so.
 inline constexpr const char* left_by_parent =
     "in a forked child, a loop that another thread was inside of is only destroyed";
 

@@ -430,6 +430,7 @@ private:
     void join_pool(pool_member& as) noexcept { member_ = &as; }
     void leave_pool() noexcept { member_ = nullptr; }
     [[nodiscard]] bool runs_elsewhere() const noexcept override;
+    [[nodiscard]] bool held_by_parent() const noexcept;
     [[nodiscard]] bool let_go(descriptor_slot& it) noexcept;
     void cancel_here(operation& op) noexcept;
     /// Names the calling thread for good.
