@@ -9,6 +9,7 @@
 #include <gyre/io/process.hpp>
 #include <gyre/runtime/loop_backend.hpp>
 #include <gyre/runtime/loop_decorator.hpp>
+#include <gyre/sync/timeout.hpp>
 #include <support/child.hpp>
 #include <support/endless_read.hpp>
 #include <support/harness.hpp>
@@ -229,7 +230,9 @@ TEST_CASE(
         CHECK(child.passed());
         std::array<std::byte, 1> byte{};
         CHECK((co_await read.ends().server.write_some(byte)).ok());
-        while (read.resumptions == 0) co_await settle();
+        const io_result<> over = co_await with_timeout(patience, read.over.wait());
+        CHECK(over.ok());
+        CHECK(read.resumptions == 1);
         CHECK(read.ended == errc::ok);
     });
 }
@@ -323,7 +326,11 @@ TEST_CASE("a child that closes a file whose write is over may open others by its
             static_cast<void>(co_await to->write_some_at(0, byte));
         };
         const stop_handle writing = launch(io, writes(), or_terminate{});
-        while (!to) io.poll();
+        static_cast<void>(eventually([&] {
+            io.poll();
+            return to.has_value();
+        }));
+        REQUIRE(to.has_value());
         io.poll();
         CHECK(
             eventually([&] { return std::filesystem::file_size(place.path() / "written") == 1; }));

@@ -6,6 +6,7 @@
 #include <gyre/coro/resume.hpp>
 #include <gyre/coro/stop.hpp>
 #include <gyre/runtime/io_context.hpp>
+#include <gyre/sync/event.hpp>
 #include <support/disposable.hpp>
 #include <support/harness.hpp>
 
@@ -36,6 +37,7 @@ public:
 
     error ended;
     int resumptions = 0;
+    event over;  ///< Set behind the first of them.
 
 private:
     disposable read() {
@@ -43,6 +45,7 @@ private:
         const auto got = co_await pair_.client.read_some(mutable_buffer{space});
         ended = got.error();
         ++resumptions;
+        over.set();
     }
 
     socket_pair pair_;
