@@ -74,8 +74,11 @@ epoll_backend::epoll_backend(std::shared_ptr<waker> shared, std::string reason) 
     if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, waker_->number(), &event) != 0) failed_ = errno;
 }
 
-epoll_backend::~epoll_backend() {
+epoll_backend::~epoll_backend() { close(); }
+
+void epoll_backend::close() noexcept {
     if (epoll_ >= 0) ::close(epoll_);
+    epoll_ = -1;
 }
 
 void epoll_backend::attach(io_context& owner) noexcept { loop_ = &owner; }

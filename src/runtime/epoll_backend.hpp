@@ -33,6 +33,7 @@ public:
     [[nodiscard]] bool submit(operation& op) noexcept override;
     void cancel(operation& op) noexcept override;
     [[nodiscard]] error turn(time_point deadline) noexcept override;
+    void leave_to_parent() noexcept override { close(); }
     void wake() noexcept override { waker_->wake(); }
     void forget(descriptor_slot& it) noexcept override;
     [[nodiscard]] int wait_handle() noexcept override { return epoll_; }
@@ -47,6 +48,7 @@ public:
     }
 
 private:
+    void close() noexcept;
     [[nodiscard]] std::uint32_t turn() const noexcept {
         return static_cast<std::uint32_t>(visits());
     }

@@ -548,9 +548,10 @@ void io_context::notify_fork() noexcept {
 }
 
 void io_context::begin_in_child() noexcept {
+    // The descriptors of what is left first: there may be no others.
     backend_->leave_to_parent();
     withdrawn_.clear();
-    waker_ = std::make_shared<waker>();
+    waker_->renew();
     replace_backend(choose_backend(options_, waker_));
     descriptors_.for_each([](descriptor_slot& on) {
         on.pending.for_each([](operation& op) { op.on_worker = false; });  // The parent's.

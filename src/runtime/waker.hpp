@@ -31,13 +31,15 @@ inline void add_to_event(int number) noexcept {
 
 class waker {
 public:
-    waker() noexcept : number_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
-        if (number_ < 0) failed_ = errno;
-    }
+    waker() noexcept { open(); }
     waker(const waker&) = delete;
     waker& operator=(const waker&) = delete;
-    ~waker() {
-        if (number_ >= 0) ::close(number_);
+    ~waker() { close(); }
+
+    /// For a forked child, which shares the event with its parent: has one of its own from now on.
+    void renew() noexcept {
+        close();  // First: its number may be the only one that is to be had.
+        open();
     }
 
     /// Why there is none, an errno value: nothing else may be called then. 0 if there is.
@@ -55,7 +57,15 @@ public:
     [[nodiscard]] int number() const noexcept { return number_; }
 
 private:
-    int number_;
+    void open() noexcept {
+        number_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        failed_ = number_ < 0 ? errno : 0;
+    }
+    void close() const noexcept {
+        if (number_ >= 0) ::close(number_);
+    }
+
+    int number_ = -1;
     int failed_ = 0;
 };
 

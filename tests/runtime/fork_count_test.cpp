@@ -177,6 +177,33 @@ TEST_CASE("a child without a free descriptor may still call exec") {
     CHECK(child.passed());
 }
 
+// The parent's ring, or its epoll instance, and its wake-up event are of no use to the child: what it needs
+// itself takes their places.
+TEST_CASE("a child without a free descriptor goes on with a loop of its parent's") {
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        socket_pair ends = local_pair(io);
+        std::array<std::byte, 1> byte{};
+        io_result<std::size_t> got{std::size_t{0}};
+        const auto reads = [&]() -> task<> { got = co_await ends.server.read_some(byte); };
+        io.poll();
+
+        const child_report child = in_child([&](child_process& me) {
+            while (::dup(STDERR_FILENO) >= 0) continue;
+            launch(io, reads(), or_terminate{});
+            io.poll();
+            me.check(::send(ends.client.native_handle(), "a", 1, MSG_NOSIGNAL) == 1, "it sends");
+            io.run_for(patience);
+            me.check(io.backend().kind == options.backend, io.backend().reason);
+            me.check(got.value() == 1, got.error().message());
+        });
+
+        CHECK(child.text == "");
+        CHECK(child.passed());
+        CHECK(works(io));
+    });
+}
+
 // As daemons close what they inherit.
 TEST_CASE("a child that closes its parent's sockets may open others by their numbers") {
     with_every_backend([](const io_context_options& options) {

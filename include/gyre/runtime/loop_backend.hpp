@@ -64,7 +64,8 @@ public:
     /// the rest is neither completed nor touched any more, and may be begun again elsewhere.
     virtual void abandon() noexcept {}
 
-    /// In a forked child, before it is destroyed: drops what is the parent's, and touches none of it.
+    /// In a forked child, before it is destroyed: drops what is the parent's, its descriptors included, and
+    /// touches none of it.
     virtual void leave_to_parent() noexcept {}
 
     /// Ends the wait of a `turn`, the current one or the next. Any thread.
