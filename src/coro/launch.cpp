@@ -82,11 +82,13 @@ void root::request(stop_level level) noexcept {
 }
 
 // One may have been about to post.
-void root::forget_requesters() noexcept {
-    if (requesters_.exchange(0) == 0) return;
-    env_.loop->retract(stop_);
-    stop_posted_.store(false);
-    post_stop(wanted_.load());
+void root::go_on_in_child() noexcept {
+    if (requesters_.exchange(0) != 0) {
+        env_.loop->retract(stop_);
+        stop_posted_.store(false);
+        post_stop(wanted_.load());
+    }
+    chain.request(wanted_.load());
 }
 
 // A foreign request is a message to the loop, posted at most once at a time; the highest level asked

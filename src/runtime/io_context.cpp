@@ -536,6 +536,7 @@ void io_context::withdraw_backend(error refusal) noexcept {
 void io_context::notify_fork() noexcept {
     if (fork_count_ == fork_count()) return;
     expects(!held_by_parent(), left_by_parent);
+    carry_out_stops();
     fork_count_ = fork_count();
     inherited_ = true;
     if (bound_thread_ != 0) bound_thread_ = this_thread();
@@ -544,7 +545,14 @@ void io_context::notify_fork() noexcept {
     [[maybe_unused]] const thread_pool* const left = workers_.release();
     wake_->forget_threads();
     if (waker_ != nullptr) begin_in_child();  // Else the backend is copied memory.
-    roots().for_each([](root& each) { each.forget_requesters(); });
+}
+
+// Before what is pending is begun anew: what is to end would take there what its parent waits for.
+void io_context::carry_out_stops() noexcept {
+    loop* const outer = std::exchange(running_here, this);
+    roots().for_each([](root& each) { each.go_on_in_child(); });
+    take_cancels();
+    running_here = outer;
 }
 
 void io_context::begin_in_child() noexcept {

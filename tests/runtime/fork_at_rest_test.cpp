@@ -9,6 +9,7 @@
 #include <gyre/io/process.hpp>
 #include <gyre/runtime/loop_backend.hpp>
 #include <gyre/runtime/loop_decorator.hpp>
+#include <gyre/stream/algorithms.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <support/child.hpp>
 #include <support/endless_read.hpp>
@@ -24,6 +25,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <csignal>
@@ -36,6 +38,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 using namespace gyre;
 using namespace gyre::testing;
@@ -258,6 +261,72 @@ TEST_CASE("a child ends waits that its parent has stopped, and the parent ends i
                 CHECK(it.read.ended == errc::canceled);
             }
         }
+    });
+}
+
+// A stop by a handle is a message, which the loop takes in as it runs. Begun once more before that, what was
+// stopped would take bytes and connections that its parent waits for, and send its parent's a second time.
+TEST_CASE(
+    "a child that stops what waits by handles, and runs the loop, takes nothing of its parent's") {
+    with_every_backend([](const io_context_options& options) {
+        io_context io{options};
+        tcp_acceptor at = tcp_acceptor::listen(io, {ipv4::loopback(), 0}).take();
+        socket_pair read_from = local_pair(io);
+        socket_pair written_to = local_pair(io);
+        std::array<std::byte, 1> byte{};
+        const std::vector<std::byte> many(std::size_t{4} << 20, std::byte{7});
+        error of_accept;
+        error of_read;
+        error of_write;
+        const auto accepts = [&]() -> task<> { of_accept = (co_await at.accept()).error(); };
+        const auto reads = [&]() -> task<> {
+            of_read = (co_await read_from.client.read_some(byte)).error();
+        };
+        const auto writes = [&]() -> task<> {
+            of_write = (co_await write_all(written_to.client, many)).error();
+        };
+        const std::array all{launch(io, accepts(), or_terminate{}),
+                             launch(io, reads(), or_terminate{}),
+                             launch(io, writes(), or_terminate{})};
+        io.poll();
+        const socket_address to = at.local_endpoint().value().raw();
+        std::size_t drained = 0;
+        const auto drain = [&written_to, &drained] {
+            std::array<char, 65536> space{};
+            const int from = written_to.server.native_handle();
+            for (ssize_t got = 1; got > 0;
+                 drained += static_cast<std::size_t>(std::max<ssize_t>(got, 0)))
+                got = ::recv(from, space.data(), space.size(), MSG_DONTWAIT);
+        };
+        drain();
+
+        const child_report child = in_child([&](child_process& me) {
+            const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+            me.check(::connect(client, reinterpret_cast<const sockaddr*>(to.data), to.size) == 0,
+                     "a client connects");
+            me.check(::send(read_from.server.native_handle(), "a", 1, MSG_NOSIGNAL) == 1,
+                     "a peer sends");
+            for (const stop_handle& each : all) each.request_stop();
+            io.run_for(patience);
+            me.check(of_accept == errc::canceled, "the accept ends");
+            me.check(of_read == errc::canceled, "the read ends");
+            me.check(of_write == errc::canceled, "the write ends");
+        });
+
+        CHECK(child.text == "");
+        CHECK(child.passed());
+        CHECK(eventually([&] {
+            drain();
+            io.poll();
+            return io.roots().empty();
+        }));
+        drain();
+        CHECK(of_accept == errc::ok);
+        CHECK(of_read == errc::ok);
+        CHECK(of_write == errc::ok);
+        CHECK(drained == many.size());
+        for (const stop_handle& each : all) each.request_stop();
+        io.run_for(patience);
     });
 }
 

@@ -109,8 +109,9 @@ public:
     root(const root&) = delete;
     root& operator=(const root&) = delete;
 
-    /// For a forked child: the threads that were asking for a stop are not there.
-    void forget_requesters() noexcept;
+    /// For a forked child, inside of its loop: carries out at once what was asked for. The threads that were
+    /// asking are not there.
+    void go_on_in_child() noexcept;
 
     /// Leaves its loop's list of roots, if it is there. The loop's thread only.
     void unlist() noexcept;

@@ -439,6 +439,7 @@ private:
     void withdraw_backend(error why) noexcept;
     std::unique_ptr<loop_backend> replace_backend(chosen_backend next) noexcept;
     void begin_all_anew() noexcept;
+    void carry_out_stops() noexcept;
     void begin_in_child() noexcept;
     void leave_to_parent() noexcept;
     void disown_roots() noexcept;
