@@ -58,6 +58,11 @@ void root::unlist() noexcept {
     if (kind_ == root_kind::awaited) --env_.loop->awaited_roots_;
 }
 
+void root::disown() noexcept {
+    unlist();
+    ended_.store(true);
+}
+
 // The loop lives at least until this returns, so a thread that is posting to it is waited for: a matter of
 // instructions. Either it finds the root ended, or it is found here.
 void root::retire() noexcept {

@@ -176,7 +176,7 @@ void io_context::disown_descriptors() noexcept {
 
 // In a child: their frames wait for threads that are not there.
 void io_context::disown_roots() noexcept {
-    roots().for_each([](root& each) { each.unlist(); });
+    roots().for_each([](root& each) { each.disown(); });
 }
 
 // In a child: the thread that ran the loop is not there, and may have been in the middle of anything.
@@ -483,8 +483,15 @@ bool io_context::stopped() const noexcept { return wake_->stopped(); }
 bool io_context::asleep() const noexcept { return wake_->asleep(); }
 void io_context::add_guard() noexcept { wake_->add_guard(); }
 void io_context::release_guard() noexcept { wake_->release_guard(); }
-expected_post io_context::expect_post(bool outside) noexcept { return wake_->expect_post(outside); }
+expected_post io_context::expect_post(bool outside) noexcept {
+    expected_post made = wake_->expect_post(outside);
+    made.forks = fork_count();
+    return made;
+}
 void io_context::posted_as_expected(expected_post it) noexcept { wake_->posted_as_expected(it); }
+bool io_context::may_come(expected_post it) noexcept {
+    return it.life == 0 || it.forks == fork_count();
+}
 void io_context::post_from_outside(work& item) noexcept { wake_->post(item); }
 void io_context::wake_for_enqueued() noexcept { wake_->wake_as_first(); }
 void io_context::set_wake_hook(wake_hook* hook) noexcept {

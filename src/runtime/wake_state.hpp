@@ -64,7 +64,7 @@ public:
     [[nodiscard]] expected_post expect_post(bool outside) noexcept {
         if (outside) expected_from_outside_.fetch_add(1, std::memory_order_relaxed);
         expected_.fetch_add(1, std::memory_order_relaxed);
-        return {life_, outside};
+        return {.life = life_, .outside = outside};
     }
     void posted_as_expected(expected_post it) noexcept;
     [[nodiscard]] bool expects_posts() const noexcept {

@@ -10,6 +10,7 @@
 #include <gyre/runtime/io_pool.hpp>
 #include <gyre/runtime/signal_subscription.hpp>
 #include <gyre/stream/algorithms.hpp>
+#include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <runtime/fork_count.hpp>
@@ -465,6 +466,68 @@ TEST_CASE("a child may leave what a worker, or another loop's thread, was to end
         io->run_for(patience);
         open = {};
         runner.join();
+    });
+}
+
+// Each asks the other for something: one for the task's end, the other for the end of the wait.
+TEST_CASE("a child destroys loops of which one waits for a task on the other, in each order") {
+    enum class run_elsewhere { none, waiting, other };
+    with_every_backend([](const io_context_options& options) {
+        for (const auto away :
+             {run_elsewhere::none, run_elsewhere::waiting, run_elsewhere::other}) {
+            for (const bool waiting_first : {true, false}) {
+                CAPTURE(static_cast<int>(away));
+                CAPTURE(waiting_first);
+                auto waiting = std::make_unique<io_context>(options);
+                auto other = std::make_unique<io_context>(options);
+                event over;
+                std::atomic<bool> begun = false;
+                const auto waits = [&]() -> task<> {
+                    begun = true;
+                    static_cast<void>(co_await over.wait());
+                };
+                const auto sends = [&]() -> task<> { co_await on(*other, waits()); };
+                const stop_handle sent = launch(*waiting, sends(), or_terminate{});
+                io_context::work_guard open{*other};
+                std::thread runner;
+                if (away == run_elsewhere::waiting)
+                    runner = std::thread{[&waiting] { waiting->run(); }};
+                if (away == run_elsewhere::other) runner = std::thread{[&other] { other->run(); }};
+                static_cast<void>(eventually([&] {
+                    if (away != run_elsewhere::waiting) waiting->poll();
+                    if (away != run_elsewhere::other) other->poll();
+                    return begun && waiting->asleep() && other->asleep();
+                }));
+                REQUIRE(begun);
+
+                const child_report child = in_child([&](child_process&) {
+                    open = {};
+                    if (waiting_first) {
+                        waiting.reset();
+                        if (away != run_elsewhere::other) {
+                            over.set();
+                            other->poll();
+                        }
+                        other.reset();
+                    } else {
+                        other.reset();
+                        sent.request_stop();
+                        waiting.reset();
+                    }
+                });
+
+                CHECK(child.text == "");
+                CHECK(child.passed());
+                sent.request_stop();
+                open = {};
+                CHECK(eventually([&] {
+                    if (away != run_elsewhere::waiting) waiting->poll();
+                    if (away != run_elsewhere::other) other->poll();
+                    return sent.ended();
+                }));
+                if (runner.joinable()) runner.join();
+            }
+        }
     });
 }
 

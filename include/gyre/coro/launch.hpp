@@ -113,8 +113,8 @@ public:
     /// asking are not there.
     void go_on_in_child() noexcept;
 
-    /// Leaves its loop's list of roots, if it is there. The loop's thread only.
-    void unlist() noexcept;
+    /// For a forked child: its loop ends without it. Handles ask for nothing any more.
+    void disown() noexcept;
 
 protected:
     using destroyer = void (*)(root&) noexcept;
@@ -137,6 +137,7 @@ protected:
 
     /// On the loop's thread: joins and leaves the loop's list of roots.
     void enlist() noexcept;
+    void unlist() noexcept;  // If it is there.
     void retire() noexcept;
 
     /// Gives up one reference.

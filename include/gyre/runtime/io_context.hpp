@@ -111,6 +111,7 @@ struct receive_memory_use {
 struct expected_post {
     unsigned life = 0;  ///< Of the loop: a forked child begins another one, and expects nothing.
     bool outside = false;
+    unsigned forks = 0;  ///< The fork_count of the process that expects it.
 };
 
 /// How a loop that lives inside another one asks to be polled; see `io_context::set_wake_hook`.
@@ -264,7 +265,8 @@ public:
     /// In the child the loop gets a backend of its own. What was pending in both processes at the fork is
     /// pending in both: each reads from its own copy of a socket, and it is for the program to close one.
     /// Operations that need a thread of the parent's never complete in the child: calls handed to workers,
-    /// and tasks on other loops; the destructor leaves these as they are. An io_pool is only good for being
+    /// and tasks on other loops, also where the child runs those. The destructor leaves these as they are. An
+    /// io_pool is only good for being
     /// destroyed, and so is a loop that another thread was inside of at the fork, to run it or to end
     /// something on it: using it is a failed check, and what was on it is left as it was.
     void notify_fork() noexcept;
@@ -305,6 +307,9 @@ public:
     /// @return For `posted_as_expected`.
     [[nodiscard]] expected_post expect_post(bool outside) noexcept;
     void posted_as_expected(expected_post it) noexcept;
+
+    /// False of a post that was expected in a parent process. Its loop may be gone here: nothing is posted.
+    [[nodiscard]] static bool may_come(expected_post it) noexcept;
 
     /// Whether there is no thread for it, of those that its pool was to have.
     [[nodiscard]] bool never_runs() const noexcept { return never_runs_; }

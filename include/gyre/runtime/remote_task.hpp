@@ -33,6 +33,7 @@ public:
     ~remote_task() { expects(!away_, "a frame is destroyed while its task runs on another loop"); }
 
     void request(stop_level level) noexcept override {
+        if (!io_context::may_come(expected_)) return;
         if (level == stop_level::stop) {
             stop_.request_stop();
         } else {
@@ -151,6 +152,7 @@ private:
             if constexpr (counts_remote_tasks) back.where_.remote_task_ended();
             io_context& home = context_of(*back.parent_);
             const expected_post expected = back.expected_;
+            if (!io_context::may_come(expected)) return self.drop();
             back.parent_->executor.post(back);  // From here on `back` may be gone.
             home.posted_as_expected(expected);
             self.drop();
@@ -189,6 +191,7 @@ private:
 ///
 /// Errors:        those of `it`.
 /// Cancellation:  a stop is passed on by message; the caller waits for the task's end all the same.
+///                In a forked child neither loop hears of the other's: `io_context::notify_fork`.
 /// Threads:       `it` on the thread of `where`, all of it.
 /// Cost:          one block, two posts from outside, and a wake-up for each side that sleeps.
 template <class Result>
