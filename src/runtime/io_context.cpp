@@ -569,7 +569,9 @@ void io_context::begin_in_child() noexcept {
     waker_->renew();
     replace_backend(choose_backend(options_, waker_));
     descriptors_.for_each([](descriptor_slot& on) {
-        on.pending.for_each([](operation& op) { op.on_worker = false; });  // The parent's.
+        on.pending.for_each([](operation& op) {
+            if (op.pending()) op.on_worker = false;  // The parent's.
+        });
     });
     if (bound_thread_ != 0) {
         if (const error refusal = backend_->bind_thread()) return withdraw_backend(refusal);

@@ -164,6 +164,7 @@ bool io_context::hand_over(operation& op) noexcept {
 bool io_context::begin_on_worker(operation& op) noexcept {
     calls_in_flight_.fetch_add(1, std::memory_order_relaxed);
     op.on_worker = true;
+    op.forks = static_cast<std::uint8_t>(fork_count_);
     const int failed = workers().submit(op);
     if (failed == 0) return true;
     calls_in_flight_.fetch_sub(1, std::memory_order_relaxed);
@@ -238,6 +239,11 @@ bool io_context::has_parents_backend() const noexcept {
     return fork_count_ != fork_count() && waker_ != nullptr;
 }
 
+// In a forked child that goes on with the loop: no thread here ends it.
+bool io_context::left_on_worker(const operation& op) const noexcept {
+    return inherited_ && op.on_worker && op.forks != static_cast<std::uint8_t>(fork_count_);
+}
+
 void io_context::end_early(operation& op) noexcept {
     if (has_parents_backend()) return end_unseen(op);
     if (op.on_worker) {
@@ -302,8 +308,9 @@ void io_context::reap(operation& op) noexcept {
             "a frame is destroyed while it waits, on another thread than its loop's; stop it, and "
             "await its end");
     const current_loop_scope here{*this};
-    if (has_parents_backend()) {
+    if (has_parents_backend() || left_on_worker(op)) {
         // Messages about it may be there; those that threads were about to post never will be.
+        op.on_worker = false;
         end_unseen(op);
         take_cancels();
         static_cast<void>(take_back(op));

@@ -7,11 +7,13 @@
 #include <gyre/io/acceptor.hpp>
 #include <gyre/io/file.hpp>
 #include <gyre/io/process.hpp>
+#include <gyre/runtime/call.hpp>
 #include <gyre/runtime/loop_backend.hpp>
 #include <gyre/runtime/loop_decorator.hpp>
 #include <gyre/stream/algorithms.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <support/child.hpp>
+#include <support/disposable.hpp>
 #include <support/endless_read.hpp>
 #include <support/harness.hpp>
 #include <support/scratch_directory.hpp>
@@ -380,6 +382,61 @@ TEST_CASE("a child that destroys a loop does nothing of what is pending there") 
         CHECK(child.passed());
         io->run_for(patience);
         CHECK(accepted);
+    });
+}
+
+// No thread of the child's brings them to an end: what waited for that would do so for ever.
+TEST_CASE("a child that goes on with a loop destroys frames that wait for its parent's workers") {
+    with_every_backend([](const io_context_options& options) {
+        io_context_options of_one = options;
+        of_one.worker_threads_max = 1;
+        io_context io{of_one};
+        gate open;
+        int resumptions = 0;
+        const auto calls = [&]() -> disposable {
+            const auto waits = [&open] { open.wait(); };
+            static_cast<void>(co_await blocking(waits));
+            ++resumptions;
+        };
+        const auto starts = [&]() -> disposable {
+            static_cast<void>(co_await run_process("/bin/true", {}));
+            ++resumptions;
+        };
+        std::array<stop_chain, 2> chains;
+        std::array all{calls(), starts()};
+        const std::array given{environment{executor_ref{io}, &io, &chains[0]},
+                               environment{executor_ref{io}, &io, &chains[1]}};
+        io.post([&] {
+            for (std::size_t each = 0; each < all.size(); ++each) {
+                all[each].frame.promise().env = &given[each];
+                gyre::resume(all[each].frame);
+            }
+        });
+        io.poll();
+        REQUIRE(eventually([&open] { return open.reached(); }));
+
+        const child_report child = in_child([&](child_process& me) {
+            io.poll();
+            for (const disposable& each : all) each.frame.destroy();
+            me.check(resumptions == 0, "none goes on");
+            bool called = false;
+            const auto calls_own = [&]() -> task<> {
+                const auto notes = [&called] { called = true; };
+                static_cast<void>(co_await blocking(notes));
+            };
+            launch(io, calls_own(), or_terminate{});
+            io.run_for(patience);
+            me.check(called, "a worker of the child's carries out its calls");
+        });
+
+        CHECK(child.text == "");
+        CHECK(child.passed());
+        open.open();
+        CHECK(eventually([&] {
+            io.poll();
+            return resumptions == 2;
+        }));
+        for (const disposable& each : all) each.frame.destroy();
     });
 }
 

@@ -266,9 +266,9 @@ public:
     /// pending in both: each reads from its own copy of a socket, and it is for the program to close one.
     /// Operations that need a thread of the parent's never complete in the child: calls handed to workers,
     /// and tasks on other loops, also where the child runs those. The destructor leaves these as they are. An
-    /// io_pool is only good for being
-    /// destroyed, and so is a loop that another thread was inside of at the fork, to run it or to end
-    /// something on it: using it is a failed check, and what was on it is left as it was.
+    /// io_pool is only good for being destroyed, and so is a loop that another thread was inside of at the
+    /// fork, to run it or to end something on it: using it is a failed check, and what was on it is left as
+    /// it was.
     void notify_fork() noexcept;
 
     /// Keeps `run` from returning for lack of work while it lives.
@@ -420,6 +420,7 @@ private:
     [[nodiscard]] bool begin_on_worker(operation& op) noexcept;
     [[nodiscard]] bool take_back(work& item) noexcept;
     [[nodiscard]] bool has_parents_backend() const noexcept;
+    [[nodiscard]] bool left_on_worker(const operation& op) const noexcept;
     void end_early(operation& op) noexcept;
     void end_unseen(operation& op) noexcept;
     void wait_on_the_spot() noexcept;

@@ -125,6 +125,7 @@ struct operation : work, list_link<descriptor_slot> {
         false;                   ///< The kernel was asked to tell of readiness; the call is ours.
     bool in_line : 1 = false;    ///< The backend begins it when the reader before it was served.
     bool on_worker : 1 = false;  ///< A worker has it, or will; the backend has not.
+    std::uint8_t forks = 0;  ///< Of one on a worker: of its process's fork_count, the last bits.
 
     [[nodiscard]] bool pending() const noexcept {
         const operation_state now = state.load(std::memory_order_relaxed);
