@@ -86,16 +86,6 @@ void root::request(stop_level level) noexcept {
     requesters_.fetch_sub(1, std::memory_order_release);
 }
 
-// One may have been about to post.
-void root::go_on_in_child() noexcept {
-    if (requesters_.exchange(0) != 0) {
-        env_.loop->retract(stop_);
-        stop_posted_.store(false);
-        post_stop(wanted_.load());
-    }
-    chain.request(wanted_.load());
-}
-
 // A foreign request is a message to the loop, posted at most once at a time; the highest level asked
 // for meanwhile is what the loop then carries out. It goes past the executor, which the root's owner may
 // destroy when the root has ended.

@@ -557,7 +557,8 @@ void io_context::notify_fork() noexcept {
 // Before what is pending is begun anew: what is to end would take there what its parent waits for.
 void io_context::carry_out_stops() noexcept {
     loop* const outer = std::exchange(running_here, this);
-    roots().for_each([](root& each) { each.go_on_in_child(); });
+    const auto taken_back = [this](work& message) noexcept { return take_back(message); };
+    roots().for_each([&](root& each) { each.go_on_in_child(taken_back); });
     take_cancels();
     running_here = outer;
 }

@@ -11,6 +11,7 @@
 #include <gyre/runtime/loop_backend.hpp>
 #include <gyre/runtime/loop_decorator.hpp>
 #include <gyre/stream/algorithms.hpp>
+#include <gyre/sync/event.hpp>
 #include <gyre/sync/timeout.hpp>
 #include <support/child.hpp>
 #include <support/disposable.hpp>
@@ -34,6 +35,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <latch>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -329,6 +331,42 @@ TEST_CASE(
         CHECK(drained == many.size());
         for (const stop_handle& each : all) each.request_stop();
         io.run_for(patience);
+    });
+}
+
+// It may have been about to post the message.
+TEST_CASE("a child ends roots that a thread of its parent's was asking to end at the fork") {
+    constexpr int forks = 20;
+    constexpr std::size_t roots = 4000;
+    with_every_backend([](const io_context_options& options) {
+        for (int each = 0; each < forks; ++each) {
+            io_context io{options};
+            event never_set;
+            const auto waits = [&]() -> task<> { static_cast<void>(co_await never_set.wait()); };
+            std::vector<stop_handle> all;
+            for (std::size_t root = 0; root < roots; ++root)
+                all.push_back(launch(io, waits(), or_terminate{}));
+            io.poll();
+            std::latch begun{1};
+            std::thread asks{[&] {
+                for (std::size_t root = 0; root < roots; ++root) {
+                    if (root == roots / 4) begun.count_down();
+                    all[root].request_stop();
+                }
+            }};
+            begun.wait();
+
+            const child_report child = in_child([&](child_process& me) {
+                for (const stop_handle& it : all) it.request_stop();
+                io.run_for(patience);
+                me.check(io.roots().empty(), "they have ended");
+            });
+
+            asks.join();
+            io.run_for(patience);
+            CHECK(child.text == "");
+            REQUIRE(child.passed());
+        }
     });
 }
 

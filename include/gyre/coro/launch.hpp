@@ -109,9 +109,17 @@ public:
     root(const root&) = delete;
     root& operator=(const root&) = delete;
 
-    /// For a forked child, inside of its loop: carries out at once what was asked for. The threads that were
-    /// asking are not there.
-    void go_on_in_child() noexcept;
+    /// For a forked child, inside of its loop: carries out at once what was asked for.
+    /// @param  take_back  Called with the message of threads that were asking, which are not there; true if
+    ///                    it was posted, and is not any more.
+    template <class Taker>
+    void go_on_in_child(const Taker& take_back) noexcept {
+        if (requesters_.exchange(0) != 0) {
+            if (take_back(stop_)) drop();
+            stop_posted_.store(false);
+        }
+        chain.request(wanted_.load());
+    }
 
     /// For a forked child: its loop ends without it. Handles ask for nothing any more.
     void disown() noexcept;
