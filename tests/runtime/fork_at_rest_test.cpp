@@ -457,6 +457,8 @@ TEST_CASE("a child that goes on with a loop destroys frames that wait for its pa
             io.poll();
             for (const disposable& each : all) each.frame.destroy();
             me.check(resumptions == 0, "none goes on");
+            // ThreadSanitizer lets a child of several threads start none.
+            if (signals_come_late) return;
             bool called = false;
             const auto calls_own = [&]() -> task<> {
                 const auto notes = [&called] { called = true; };
