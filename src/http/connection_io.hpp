@@ -95,6 +95,10 @@ private:
     error broken_;  // Why nothing more can be written.
 };
 
+/// From a drain on: for a connection's first request. A client that has just connected has sent it, or is
+/// about to, and does not try again where it meets an end.
+inline constexpr duration first_request_wait = std::chrono::seconds{1};
+
 /// After a stop: for what leaves by itself, with the loop's next turns. A peer that makes no room by then is
 /// given up.
 inline constexpr duration wait_when_stopped = std::chrono::milliseconds{100};

@@ -55,6 +55,7 @@ private:
     }
 
     [[nodiscard]] limited<any_read_awaiter> read_more() noexcept;
+    [[nodiscard]] bool may_still_ask(error failed) const noexcept;
     void note_read(const io_result<std::size_t>& got) noexcept;
     [[nodiscard]] task<io_result<>> end_waiting(error failed);
     [[nodiscard]] task<io_result<>> refuse(status code, const char* why, error failed);
@@ -113,6 +114,7 @@ private:
     bool is_cut_ = false;      // Of an answer that ends with the connection, not all has been sent.
     bool peer_ended_ = false;  // Its direction, in order.
     bool told_end_ = false;    // And was waited for.
+    bool hears_drain_ = true;  // The read between requests.
 };
 
 // NOLINTNEXTLINE(readability-function-cognitive-complexity): a part that awaits is a frame for each request.
@@ -137,7 +139,7 @@ task<io_result<>> server_connection::run() {
             io_result<std::size_t> got{io_.ended};
             if (got.ok()) got = co_await read_more();
             note_read(got);
-            if (got.ok()) continue;
+            if (got.ok() || may_still_ask(got.error())) continue;
             const io_result<> ended = co_await end_waiting(got.error());
             co_return ended;
         }
@@ -234,13 +236,27 @@ limited<any_read_awaiter> server_connection::read_more() noexcept {
     }
     message_.give_back();
     io_.rest();
+    const bool is_fresh = served_ == 0;
+    const time_point now = env_->loop->now();
     if (hooks_.place != nullptr) {
-        hooks_.place->wait_for_request(*env_->chain, env_->loop->now());
+        hooks_.place->wait_for_request(*env_->chain, now,
+                                       is_fresh ? stop_level::stop : stop_level::drain);
     }
     const mutable_buffer room = io_.in.prepare(io_.bounds().in.bytes_first);
-    const duration wait = served_ > 0 ? options_.idle_time_max : options_.head_time_max;
-    return {io_.stream.read_some(room), io_.read_timer, deadline_after(env_->loop->now(), wait),
+    hears_drain_ = !is_fresh || !draining();
+    if (!hears_drain_) {
+        const duration wait = std::min(options_.head_time_max, first_request_wait);
+        return with_deadline(io_.read_timer, deadline_after(now, wait), io_.stream.read_some(room));
+    }
+    const duration wait = is_fresh ? options_.head_time_max : options_.idle_time_max;
+    return {io_.stream.read_some(room), io_.read_timer, deadline_after(now, wait),
             stop_filter::drain_as_stop};
+}
+
+// A drain has ended the wait for the first request, which may be on its way: no other server gets it.
+bool server_connection::may_still_ask(error failed) const noexcept {
+    return failed == errc::canceled && hears_drain_ && served_ == 0 && io_.in.empty() &&
+           !env_->chain->stopping();
 }
 
 void server_connection::note_read(const io_result<std::size_t>& got) noexcept {

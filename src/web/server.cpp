@@ -8,6 +8,7 @@
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/task_group.hpp>
 #include <gyre/sync/timeout.hpp>
+#include <http/connection_io.hpp>
 #include <web/versions.hpp>
 
 #include <algorithm>
@@ -51,13 +52,19 @@ void note_end(const server_options& options, error ended) {
           ended == errc::timed_out ? &server_counters::timed_out : &server_counters::failed);
 }
 
-// Until a client has said anything, a drain ends the wait for it, as it ends accepting.
+// Until a client has said anything, a drain bounds the wait for it: its first bytes may be on their way.
 task<error> await_client(any_stream& below, tls::engine& with, duration limit) {
     const io_result<> begun =
         with.handshake();  // A server's first step: it has room for input then.
     if (begun.error() != errc::resource_unavailable) co_return error{};
-    const io_result<std::size_t> got =
+    io_result<std::size_t> got =
         co_await with_timeout(limit, idle(below.read_some(with.input_space())));
+    const stop_level asked = co_await this_task::stop_state();
+    if (got.error() == errc::canceled && asked == stop_level::drain) {
+        const duration rest = std::min(limit, http::first_request_wait);
+        got = co_await with_timeout(rest, below.read_some(with.input_space()));
+        if (got.error() == errc::timed_out) co_return error{errc::canceled, activity::handshake};
+    }
     with.received(got.value());
     if (got.error() == errc::eof) with.input_ended();
     else if (!got.ok()) co_return error{got.error().code(), activity::handshake};

@@ -467,7 +467,7 @@ TEST_CASE(
     });
 }
 
-TEST_CASE("a drain ends an idle connection, and one with a request after its answer") {
+TEST_CASE("a drain ends a connection between two requests at once") {
     on_every_backend([](io_context&) -> task<> {
         const http::connection_options options;
         const http::connection_hooks hooks;
@@ -480,12 +480,111 @@ TEST_CASE("a drain ends an idle connection, and one with a request after its ans
         };
         const auto body = [&](task_group& group) -> task<> {
             group.spawn(serve_one);
+            static_cast<void>(co_await write_all(pipe.first, bytes_of(get_a)));
             co_await settle();
             group.request(stop_level::drain);
+            co_await settle();
+            CHECK(ended.ok());
         };
         co_await with_group(body);
+    });
+}
 
-        CHECK(ended.ok());
+TEST_CASE("a first request that was on its way when a drain came is answered") {
+    on_every_backend([](io_context&) -> task<> {
+        // Begun before the drain, or accepted just before it.
+        for (const bool waits_already : {true, false}) {
+            const http::connection_options options;
+            const http::connection_hooks hooks;
+            const http::handler with = ignore_body;
+            memory_pipe pipe{1024};
+            io_result<> ended{errc::busy};
+            const auto serve_one = [&]() -> task<> {
+                ended = co_await http::serve_connection(any_stream{std::move(pipe.second)}, with,
+                                                        options, hooks);
+            };
+            std::string answer(1024, '\0');
+            const auto body = [&](task_group& group) -> task<> {
+                group.spawn(serve_one);
+                if (waits_already) co_await settle();
+                group.request(stop_level::drain);
+                co_await settle();
+                static_cast<void>(co_await write_all(pipe.first, bytes_of(get_a)));
+                const io_result<std::size_t> got = co_await pipe.first.read_some(answer);
+                answer.resize(got.value());
+                pipe.first.close();
+            };
+            co_await with_group(body);
+
+            CHECK(answer.starts_with("HTTP/1.1 200 "));
+            CHECK(answer.find("connection: close\r\n") != std::string::npos);
+            CHECK(ended.ok());
+        }
+    });
+}
+
+TEST_CASE("a drain waits for a first request a second, and not while it is stopped") {
+    on_every_backend([](io_context& io) -> task<> {
+        for (const stop_level then : {stop_level::drain, stop_level::stop}) {
+            const http::connection_options options;
+            const http::connection_hooks hooks;
+            const http::handler with = ignore_body;
+            memory_pipe pipe{1024};
+            io_result<> ended{errc::busy};
+            const auto serve_one = [&]() -> task<> {
+                ended = co_await http::serve_connection(any_stream{std::move(pipe.second)}, with,
+                                                        options, hooks);
+            };
+            const time_point begun = io.read_clock();
+            const auto body = [&](task_group& group) -> task<> {
+                group.spawn(serve_one);
+                co_await settle();
+                group.request(stop_level::drain);
+                co_await settle();
+                CHECK(ended.error() == errc::busy);
+                group.request(then);
+                if (then == stop_level::stop) {
+                    co_await settle();
+                    CHECK(ended.error() == errc::canceled);
+                }
+            };
+            co_await with_group(body);
+
+            if (then == stop_level::drain) {
+                CHECK(ended.ok());
+                CHECK(io.read_clock() - begun >= 1s);
+            }
+        }
+    });
+}
+
+TEST_CASE("a connection makes room at once, whether it has asked for something or not") {
+    on_every_backend([](io_context& io) -> task<> {
+        for (const bool asks : {false, true}) {
+            http::waiting_connections waiting;
+            http::waiting_connections::place place{&waiting};
+            const http::connection_options options;
+            http::connection_hooks hooks;
+            hooks.place = &place;
+            const http::handler with = ignore_body;
+            memory_pipe pipe{1024};
+            bool over = false;
+            const auto serve_one = [&]() -> task<> {
+                static_cast<void>(co_await http::serve_connection(
+                    any_stream{std::move(pipe.second)}, with, options, hooks));
+                over = true;
+            };
+            const auto body = [&](task_group& group) -> task<> {
+                group.spawn(serve_one);
+                if (asks) static_cast<void>(co_await write_all(pipe.first, bytes_of(get_a)));
+                co_await settle();
+                CHECK_FALSE(over);
+                static_cast<void>(waiting.make_room(io.read_clock() + 1s));
+                co_await settle();
+                CHECK(over);
+            };
+            co_await with_group(body);
+        }
     });
 }
 

@@ -54,6 +54,19 @@ TEST_CASE("each has the time in which a request can be there") {
     CHECK(chain.level() == stop_level::drain);
 }
 
+TEST_CASE("a connection is asked by what ends its wait") {
+    waiting_connections all;
+    stop_chain asked_before;
+    stop_chain fresh;
+    waiting_connections::place one{&all};
+    waiting_connections::place two{&all};
+    one.wait_for_request(asked_before, start);
+    two.wait_for_request(fresh, start, stop_level::stop);
+    ask(all, start + 1s);
+    CHECK(asked_before.level() == stop_level::drain);
+    CHECK(fresh.level() == stop_level::stop);
+}
+
 TEST_CASE("a head has its time from its first byte on, however its bytes are spread") {
     waiting_connections all;
     stop_chain idle;

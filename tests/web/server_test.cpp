@@ -8,8 +8,10 @@
 #include <gyre/stream/copy_bidirectional.hpp>
 #include <gyre/sync/event.hpp>
 #include <gyre/sync/sleep.hpp>
+#include <gyre/tls/stream.hpp>
 #include <support/harness.hpp>
 #include <support/scratch_directory.hpp>
+#include <support/settle.hpp>
 #include <web/site.hpp>
 #include <web/trust.hpp>
 
@@ -601,6 +603,49 @@ TEST_CASE("a drain does not wait for a client that has not begun its handshake")
         CHECK_FALSE(ended.error());
         CHECK(counts.handshakes == 1);
         CHECK(counts.handshakes_failed == 0);
+    };
+    on_every_backend(run);
+}
+
+TEST_CASE("a client that had connected when a drain came has its request answered") {
+    const auto run = [](io_context& io) -> task<> {
+        for (const bool secure : {false, true}) {
+            io_result<> ended{errc::busy};
+            listening_site site{io};
+            const std::string url = site.url("/", secure ? "https" : "http");
+            const auto serving = [&]() -> task<> {
+                const web::server_options options = secure ? over_tls() : web::server_options{};
+                ended = co_await web::serve_http(std::move(site.acceptor), greet, options);
+            };
+            std::string answer;
+            const auto body = [&](task_group& group) -> task<> {
+                group.spawn(serving);
+                stream_socket early = co_await connect_to_site(site);
+                // The server has accepted the one before as well, then.
+                web::client web{trusting()};
+                const io_result<web::client_response> other = co_await web.get(url);
+                CHECK(other.ok());
+                group.request_drain();
+                co_await settle();
+                any_stream stream{std::move(early)};
+                if (secure) {
+                    io_result<tls::stream> shaken =
+                        co_await tls::connect(std::move(stream), trust::get().client, "localhost");
+                    CHECK(shaken.ok());
+                    stream = any_stream{shaken.take()};
+                }
+                static_cast<void>(co_await write_all(stream, bytes_of(question)));
+                std::array<char, 4096> space;
+                const auto got = co_await with_timeout(
+                    20s, stream.read_some(std::as_writable_bytes(std::span{space})));
+                answer.assign(space.data(), got.value());
+                group.request_stop();
+            };
+            co_await with_group(body);
+            CHECK(status_of_answer(answer) == 200);
+            CHECK(field_of(answer, "connection") == "close");
+            CHECK_FALSE(ended.error());
+        }
     };
     on_every_backend(run);
 }

@@ -277,7 +277,7 @@ TEST_CASE("web in a world: a client that stops in the handshake costs its limit,
 }
 
 TEST_CASE(
-    "web in a world: a drain lets a handshake end that has begun, and ends those that have not") {
+    "web in a world: a drain lets a handshake end that has begun, and waits a second for others") {
     test::link_options links;
     links.latency = 100ms;
     web_world in{links, over_tls()};
@@ -317,7 +317,8 @@ TEST_CASE(
     in.run(visit);
     in.check_ended(1s);
     CHECK(silent_ended == errc::eof);
-    CHECK(silent_took < 1s);
+    CHECK(silent_took > 1s);
+    CHECK(silent_took < 1s + 500ms);  // Its drain began after 350 ms, and the end takes 100.
     CHECK(begun_ended == errc::eof);
     CHECK(in.counts.handshakes == 1);
     CHECK(in.counts.handshakes_failed == 0);

@@ -120,8 +120,9 @@ struct connection_hooks {
 ///                ended inside of a message; `errc::broken_promise` for a body's producer that threw; those
 ///                of the stream.
 /// Cancellation:  a drain ends the wait for a next request, and closes after the answer to a present one; a
-///                stop ends everything: `errc::canceled`. Of TLS, a drain leaves `linger_time_max` for what
-///                has been written to leave, and a stop 0.1 s.
+///                first request is still waited for, one second at most. A stop ends everything:
+///                `errc::canceled`. Of TLS, a drain leaves `linger_time_max` for what has been written to
+///                leave, and a stop 0.1 s.
 /// Threads:       the caller's executor; handlers too.
 /// Cost:          for the connection two frames and two buffers, and while a message is under way, a parser
 ///                and the like, of `hooks.messages`; for a request whose head and

@@ -38,15 +38,17 @@ public:
         place& operator=(const place&) = delete;
         ~place() { unlink(); }
 
-        /// It waits for a request; a drain ends that. Nothing new if it waits already.
+        /// It waits for a request. Nothing new if it waits already.
         ///
-        /// @param  chain  Of the coroutine that waits. Borrowed until `end_wait`.
-        void wait_for_request(stop_chain& chain, time_point now) noexcept {
-            if (waits_for_ == what::nothing) wait(what::request, chain, now);
+        /// @param  chain    Of the coroutine that waits. Borrowed until `end_wait`.
+        /// @param  ends_by  The level that ends the wait at once: of a first request, a stop.
+        void wait_for_request(stop_chain& chain, time_point now,
+                              stop_level ends_by = stop_level::drain) noexcept {
+            if (waits_for_ == what::nothing) wait(what::request, chain, now, ends_by);
         }
         /// It waits for a handshake, or for the rest of a head; only a stop ends that.
         void wait_for_head(stop_chain& chain, time_point now) noexcept {
-            if (waits_for_ != what::head) wait(what::head, chain, now);
+            if (waits_for_ != what::head) wait(what::head, chain, now, stop_level::stop);
         }
         void end_wait() noexcept {
             unlink();
@@ -57,10 +59,11 @@ public:
         friend class waiting_connections;
         enum class what : std::uint8_t { nothing, request, head };
 
-        void wait(what for_it, stop_chain& chain, time_point now) noexcept {
+        void wait(what for_it, stop_chain& chain, time_point now, stop_level ends_by) noexcept {
             if (in_ == nullptr) return;
             unlink();
             waits_for_ = for_it;
+            ends_by_ = ends_by;
             chain_ = &chain;
             if (for_it == what::head) {
                 may_go_at_ = deadline_after(now, head_time_min);
@@ -75,6 +78,7 @@ public:
         stop_chain* chain_ = nullptr;
         time_point may_go_at_ = never;
         what waits_for_ = what::nothing;
+        stop_level ends_by_ = stop_level::drain;
     };
 
     /// Lets the one go that has been waited for longest, if it has had its time.
@@ -90,8 +94,7 @@ public:
         }
         if (longest == nullptr || longest->may_go_at_ > now) return ask_again_after;
         longest->unlink();  // It is asked once.
-        const bool in_head = longest->waits_for_ == place::what::head;
-        longest->chain_->request(in_head ? stop_level::stop : stop_level::drain);
+        longest->chain_->request(longest->ends_by_);
         return ask_again_after;
     }
 

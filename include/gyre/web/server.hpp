@@ -104,10 +104,10 @@ struct server_options {
 /// @return When intake has ended and every connection has: ok after a drain or stop.
 ///
 /// Errors:        as `gyre::serve`.
-/// Cancellation:  a drain ends intake; answers then say "Connection: close", idle connections end at once
-///                and the others within `drain_time_max`. A stop ends everything. Over TLS, a client is idle
-///                until the first byte of its handshake has come; a handshake that has begun may end, and
-///                the connection is idle then.
+/// Cancellation:  a drain ends intake; answers then say "Connection: close", connections between two
+///                requests end at once and the others within `drain_time_max`. The first request of a
+///                connection is waited for, as is the first byte of a handshake, one second at most; a
+///                handshake that has begun may end. A stop ends everything.
 /// Threads:       handlers on the caller's executor.
 /// Cost:          of a connection, beside that of `serve`, `http::serve_connection` and TLS: one frame and a
 ///                system call for the peer's address.
