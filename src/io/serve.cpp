@@ -77,8 +77,18 @@ task<io_result<>> connection_intake::wait_for_place() {
     }
 }
 
+// A drain has come while a connection was there without a place. No other server can have that one; those
+// that wait in the queue may find one.
+task<io_result<>> connection_intake::wait_for_last_place() {
+    is_over_ = true;
+    static_cast<void>(from_.close());
+    const io_result<> room = co_await slots_.acquire();
+    co_return room;
+}
+
 // NOLINTNEXTLINE(readability-function-cognitive-complexity): a part that awaits is a frame for each accept.
 task<io_result<admitted_connection>> connection_intake::next() {
+    if (is_over_) co_return error{errc::canceled, activity::accept};
     // Where room can be made, it is when a connection is there that wants it.
     const bool connection_first = options_.on_full != nullptr;
     if (!connection_first && !slots_.try_acquire()) {
@@ -105,7 +115,8 @@ task<io_result<admitted_connection>> connection_intake::next() {
             auto [ok, socket, peer] = std::move(taken);
             if (!admits(peer)) continue;
             if (connection_first && !slots_.try_acquire()) {
-                const io_result<> room = co_await wait_for_place();
+                io_result<> room = co_await wait_for_place();
+                if (room.error() == errc::canceled) room = co_await wait_for_last_place();
                 if (!room.ok()) {
                     if (options_.peers != nullptr) options_.peers->left(peer, on_.read_clock());
                     co_return room.error();

@@ -323,6 +323,50 @@ const std::vector<conformance_row> on_each_machine{
 
          CHECK(outcome.ok());
      }},
+    {"a connection that was accepted before its place was free is served behind a drain",
+     [](io_context& io) -> task<> {
+         for (const stop_level then : {stop_level::drain, stop_level::stop}) {
+             tcp_acceptor acceptor = listen_anywhere(io);
+             const endpoint where = acceptor.local_endpoint().value();
+             event wants_room;
+             event goes_on;
+             serve_counters counters;
+             serve_options options;
+             options.counters = &counters;
+             options.connections_max = 1;
+             options.on_full = [&wants_room]() -> duration {
+                 wants_room.set();
+                 return 1h;
+             };
+             const auto waits = [&goes_on](stream_socket peer) -> task<> {
+                 static_cast<void>(co_await goes_on.wait());
+                 static_cast<void>(co_await peer.write_some(bytes_of("x")));
+             };
+             io_result<> outcome{errc::malformed};
+             const auto body = [&](task_group& group) -> task<> {
+                 group.spawn(note_served(std::move(acceptor), std::cref(waits), options, outcome));
+                 stream_socket first = co_await connect_to(where);
+                 stream_socket second = co_await connect_to(where);
+                 static_cast<void>(co_await wants_room.wait());
+                 group.request_drain();
+                 co_await settle();
+                 const io_result<stream_socket> late = co_await stream_socket::connect(where);
+                 CHECK(late.error() == errc::connection_refused);
+                 CHECK(counters.accepted == 1);
+                 group.request(then);
+                 goes_on.set();
+                 std::array<std::byte, 1> space{};
+                 const io_result<std::size_t> got =
+                     co_await with_timeout(patience, second.read_some(space));
+                 CHECK(got.ok() == (then == stop_level::drain));
+             };
+
+             co_await with_group(body);
+
+             CHECK(outcome.ok());
+             CHECK(counters.accepted == (then == stop_level::drain ? 2 : 1));
+         }
+     }},
     {"a drain reaches a server that waits for room",
      [](io_context& io) -> task<> {
          tcp_acceptor acceptor = listen_anywhere(io);

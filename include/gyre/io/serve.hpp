@@ -137,6 +137,7 @@ public:
 
 private:
     [[nodiscard]] task<io_result<>> wait_for_place();
+    [[nodiscard]] task<io_result<>> wait_for_last_place();
     [[nodiscard]] task<io_result<>> rest_after(error failed);
     [[nodiscard]] task<io_result<>> shed_one();
     [[nodiscard]] bool admits(const endpoint& peer);
@@ -156,6 +157,7 @@ private:
     serve_counters own_counters_;
     serve_counters& counters_ = options_.counters != nullptr ? *options_.counters : own_counters_;
     std::uint64_t failed_in_a_row_ = 0;  // For passing reasons, since the last connection.
+    bool is_over_ = false;               // Closed by this; the last connection was taken.
     handle reserve_;  // A descriptor to give up when there is no other, so as to refuse politely.
 };
 
@@ -233,8 +235,9 @@ task<io_result<>> run_sessions(task_group& group, connection_intake& intake,
 ///
 /// Errors:        what made the acceptor useless, such as `errc::closed`; `errc::invalid_argument` if no
 ///                connection is allowed.
-/// Cancellation:  a drain ends intake; a stop ends the sessions' pending operations as well. Not an
-///                error: that is how a server ends.
+/// Cancellation:  a drain ends intake; a connection that was accepted when `on_full` was asked still gets
+///                its place. A stop ends the sessions' pending operations as well. Not an error: that is
+///                how a server ends.
 /// Threads:       sessions on the caller's executor.
 /// Cost:          three frames; one block per session beside its frame, two where `peers` or `on_stragglers`
 ///                is given.
