@@ -102,6 +102,7 @@ private:
     void closes_intake() noexcept override;
 
     [[nodiscard]] bool submit(client_exchange& it, const http::request& what);
+    [[nodiscard]] static bool has_answered(client_exchange& it, error why) noexcept;
     [[nodiscard]] task<io_result<>> await_head(client_exchange& it);
     void let_body_go(client_exchange& it);
     [[nodiscard]] task<> produce(client_exchange& it);
@@ -153,6 +154,16 @@ void client_connection::state::data(engine_stream& of, const_buffer bytes) noexc
 
 void client_connection::state::body_ends(engine_stream& of) noexcept { of_engine(of).in.end(); }
 
+// True if the response is whole: it counts, and what was left of the request is not wanted.
+bool client_connection::state::has_answered(client_exchange& it, error why) noexcept {
+    if (!it.in.came_whole() || !it.head_done) return false;
+    if (!it.out.done()) {
+        it.out.fail(why);
+        if (it.producer != nullptr) it.producer->request(stop_level::stop);
+    }
+    return true;
+}
+
 // RFC 9113, 8.7: what was refused, or came behind the last stream of GOAWAY, was not seen to.
 void client_connection::state::closes(engine_stream& of, error_code code) noexcept {
     client_exchange& it = of_engine(of);
@@ -160,14 +171,7 @@ void client_connection::state::closes(engine_stream& of, error_code code) noexce
     const bool given_up = wire().why() != breach::none;
     if (!it.reset_sent && !given_up) it.reset_by = code;
     it.unprocessed = code == error_code::refused_stream || !it.head_sent;
-    if (it.in.came_whole() && it.head_done) {
-        // The response is whole; what was left of the request is not wanted.
-        if (!it.out.done()) {
-            it.out.fail(error_for(code));
-            if (it.producer != nullptr) it.producer->request(stop_level::stop);
-        }
-        return;
-    }
+    if (has_answered(it, error_for(code))) return;
     const error why = given_up ? error_for(wire().why()) : error_of_close(it, code);
     it.fail({why.code(), activity::read});
 }
@@ -195,7 +199,7 @@ void client_connection::state::fail_streams(error why) noexcept {
             wire().reset(it, error_code::cancel);  // Else its head leaves with what is said last.
         }
         wire().forget(it);
-        it.fail(why);
+        if (!has_answered(it, why)) it.fail(why);
     });
 }
 

@@ -441,6 +441,36 @@ TEST_CASE("http2: a whole answer counts, though its server resets what is left o
     });
 }
 
+TEST_CASE("http2: a whole answer counts, though the end of its connection comes with it") {
+    for (const bool says_goaway : {false, true}) {
+        CAPTURE(says_goaway);
+        in_a_world([says_goaway]() -> task<> {
+            client_by_hand in;
+            std::vector<asked> got(3);
+            const auto talk = [&](task_group& group) -> task<> {
+                for (asked& each : got) group.spawn(in.ask(each, "/"));
+                co_await in.greet();
+                static_cast<void>(co_await in.peer.hear(frame::headers, 3));
+                std::string all = head(1, "200") + last_data(1, "one") +
+                                  head(3, "204", end_stream) + head(5, "200") +
+                                  frame_of(frame::data, 0, 5, "half");
+                if (says_goaway) all += goaway(5, 0);
+                static_cast<void>(co_await in.peer.say(all));
+                in.peer.close();
+            };
+            co_await in.run(talk);
+            CHECK(got[0].failed == errc::ok);
+            CHECK(got[0].body == "one");
+            CHECK_FALSE(got[0].body_failed);
+            CHECK(got[1].failed == errc::ok);
+            CHECK(got[1].status == http::status::no_content);
+            const bool failed = got[2].failed || got[2].body_failed;
+            CHECK(failed);
+            CHECK_FALSE(got[2].unprocessed);
+        });
+    }
+}
+
 TEST_CASE("http2: a request waits until the server allows a stream") {
     // RFC 9113, 5.1.2 and 6.5.2.
     in_a_world([]() -> task<> {
