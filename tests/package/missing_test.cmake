@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 #
-# What a project is told where packages are missing that gyre is built on: by find_package(gyre), of an
-# installation in a prefix of its own, and by gyre's own build. COMPONENTS are separated by commas; SHARED
-# tells whether the build has shared libraries, too.
+# Messages about packages that are missing: those of find_package(gyre), from an installation in a prefix of
+# its own, and those of gyre's own build, with its summary. COMPONENTS are separated by commas. SHARED is ON
+# if the build has shared libraries, too.
 cmake_minimum_required(VERSION 3.22)
 string(REPLACE "," ";" components "${COMPONENTS}")
 set(OpenSSL_is "OpenSSL 3" libssl-dev)
@@ -13,18 +13,33 @@ set(PkgConfig_is pkg-config pkg-config)
 set(libzstd_is zstd libzstd-dev)
 set(doctest_is doctest doctest-dev)
 set(libnghttp2_is "nghttp2 1.52" libnghttp2-dev)
+set(Boost_is "Boost 1.81" libboost1.81-dev)
+set(nlohmann_json_is "nlohmann_json 3.9" nlohmann-json3-dev)
+set(CLI11_is CLI11 libcli11-dev)
 set(by_pkg_config libzstd libnghttp2)
+set(by_cmake OpenSSL ZLIB c-ares llhttp doctest Boost nlohmann_json CLI11)
 
 # configure(SOURCES HIDDEN ARGUMENTS...): sets `result` and `said`. HIDDEN are not to be found.
 function(configure sources hidden)
+    file(REMOVE_RECURSE ${WORK_DIR}/build)
+    configure_again(${sources} "${hidden}" ${ARGN})
+    set(result "${result}" PARENT_SCOPE)
+    set(said "${said}" PARENT_SCOPE)
+endfunction()
+
+# configure_again(SOURCES HIDDEN ARGUMENTS...): the same, in the build folder as the last call left it.
+function(configure_again sources hidden)
     set(without "")
-    foreach(package IN LISTS hidden)
-        if(package STREQUAL "PkgConfig")
-            list(APPEND without -DPKG_CONFIG_EXECUTABLE=/bin/false)
-        else()
-            list(APPEND without -DCMAKE_DISABLE_FIND_PACKAGE_${package}=ON)
+    foreach(package IN LISTS by_cmake)
+        set(is_hidden OFF)
+        if(package IN_LIST hidden)
+            set(is_hidden ON)
         endif()
+        list(APPEND without -DCMAKE_DISABLE_FIND_PACKAGE_${package}=${is_hidden})
     endforeach()
+    if("PkgConfig" IN_LIST hidden)
+        list(APPEND without -DPKG_CONFIG_EXECUTABLE=/bin/false)
+    endif()
     file(REMOVE_RECURSE ${WORK_DIR}/described)
     file(MAKE_DIRECTORY ${WORK_DIR}/described)
     foreach(package IN LISTS by_pkg_config)
@@ -33,9 +48,11 @@ function(configure sources hidden)
         endif()
     endforeach()
     set(ENV{PKG_CONFIG_LIBDIR} ${WORK_DIR}/described)
-    execute_process(COMMAND ${CMAKE_COMMAND} -S ${sources} -B ${WORK_DIR}/build --fresh -G ${GENERATOR}
-            -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_PREFIX_PATH=${WORK_DIR}/prefix ${without} ${ARGN}
+    execute_process(COMMAND ${CMAKE_COMMAND} -S ${sources} -B ${WORK_DIR}/build -G ${GENERATOR}
+            -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_PREFIX_PATH=${WORK_DIR}/prefix
+            --no-warn-unused-cli ${without} ${ARGN}
         TIMEOUT 60 RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE said)
+    set(printed "${said}" PARENT_SCOPE)
     string(REGEX REPLACE "[ \n]+" " " said "${said}")  # CMake breaks lines.
     set(result "${result}" PARENT_SCOPE)
     set(said "${said}" PARENT_SCOPE)
@@ -114,3 +131,65 @@ foreach(component http2 websocket web)
     endif()
 endforeach()
 check_named("The build of tests" ${SOURCE_DIR} doctest ${alone} -DGYRE_BUILD_TESTS=ON)
+
+# check_listed(PART yes|no WHY HIDDEN ARGUMENTS...): the line of the summary for PART, in the build folder as
+# it is. WHY is a part of the line.
+function(check_listed part answer why hidden)
+    configure_again(${SOURCE_DIR} "${hidden}" ${ARGN})
+    string(REGEX MATCH "\n-- +${part} +(yes|no)[^\n]*" line "${printed}")
+    string(FIND "${line}" "${why}" at)
+    if(NOT result EQUAL 0 OR NOT CMAKE_MATCH_1 STREQUAL answer OR at EQUAL -1)
+        message(SEND_ERROR "${part}, without `${hidden}`, ${ARGN}: not `${answer} ${why}` in ${printed}")
+    endif()
+endfunction()
+
+# check_follows(PART OPTION PACKAGES ARGUMENTS...): PART is left out while one of PACKAGES is missing, and
+# built when it is there, in one build folder; but where OPTION is set, it stays as it is.
+function(check_follows part option packages)
+    file(REMOVE_RECURSE ${WORK_DIR}/build)
+    foreach(package IN LISTS packages)
+        list(GET ${package}_is 1 debian)
+        check_listed(${part} no "not found. Debian packages: ${debian}" ${package} ${ARGN})
+        check_listed(${part} yes ${debian} "" ${ARGN})
+    endforeach()
+    check_listed(${part} no "${option} is OFF" "" ${ARGN} -D${option}=OFF)
+    check_listed(${part} no "${option} is OFF" "" ${ARGN})
+    check_listed(${part} yes "" "" ${ARGN} -D${option}=ON)
+    list(GET packages 0 package)
+    configure_again(${SOURCE_DIR} ${package} ${ARGN})
+    list(GET ${package}_is 1 debian)
+    if(result EQUAL 0 OR NOT said MATCHES "not found. Debian packages: ${debian}")
+        message(SEND_ERROR "${option}=ON is forgotten where ${package} is missing: ${said}")
+    endif()
+    check_listed(${part} yes "" "" ${ARGN} -D${option}=AUTO)
+endfunction()
+
+check_follows(gyre::tls GYRE_WITH_TLS OpenSSL ${alone})
+check_follows(gyre::http GYRE_WITH_HTTP "ZLIB;libzstd;llhttp" ${alone})
+check_follows(gyre::http2 GYRE_WITH_HTTP2 libnghttp2 ${alone})
+check_follows(gyre::websocket GYRE_WITH_WEBSOCKET ZLIB ${alone})
+check_follows(gyre::web GYRE_WITH_WEB "OpenSSL;libzstd" ${alone})
+
+# A part that is left out takes along those that stand on it.
+set(why "gyre::http2 needs gyre::http, and gyre::http needs llhttp: not found")
+check_listed(gyre::http2 no ${why} llhttp ${alone})
+check_listed(gyre::http2 yes "" "" ${alone})
+
+# The exchange's optional parts.
+set(exchange -DGYRE_BUILD_TESTS=OFF -DGYRE_BUILD_EXAMPLES=OFF -DGYRE_BUILD_EXCHANGE=ON)
+check_follows("Boost.Asio beside gyre" GYRE_INTEROP Boost ${exchange})
+check_listed("exchange: Boost.Asio" no "needs Boost 1.81: not found" Boost ${exchange})
+check_listed("exchange: Boost.Asio" yes "" "" ${exchange})
+check_listed("exchange: Boost.Asio" no "GYRE_EXCHANGE_ON_ASIO is OFF" ""
+    ${exchange} -DGYRE_EXCHANGE_ON_ASIO=OFF)
+foreach(package nlohmann_json CLI11)
+    list(GET ${package}_is 1 debian)
+    check_listed("exchange: programs" no "Debian packages: ${debian}" ${package} ${exchange})
+    check_listed("exchange: programs" yes ${debian} "" ${exchange})
+endforeach()
+foreach(part TLS "admin port" page)
+    check_listed("exchange: ${part}" no "needs OpenSSL 3: not found" OpenSSL ${exchange})
+    check_listed("exchange: ${part}" yes "" "" ${exchange})
+endforeach()
+check_listed("exchange: WebSocket" no "needs zlib: not found" ZLIB ${exchange})
+check_listed("exchange: WebSocket" yes "" "" ${exchange})
