@@ -9,33 +9,18 @@ namespace scope are exported, too. No module has the adapter to Asio, whose head
 """
 
 import argparse
-import re
 import sys
 from pathlib import Path
 
-from reference import NAMESPACE, Name, public_names
+from headers import declarations
+from reference import public_names
 
 FOLDER = "modules"
 CORE = ("base", "coro", "sync", "runtime", "stream", "io")
 COMPONENTS = ("interop", "tls", "http", "http2", "websocket", "web", "test")
 NOT_IN_MODULES = "interop/asio"
-OPERATOR = re.compile(r"^\S.*?\b(operator *[^\w\s(]+)\(")
 # A program that waits without a header of its own needs these: its compiler looks them up by name.
 OF_STD = ("coroutine_handle", "coroutine_traits", "suspend_always", "suspend_never")
-
-
-def operators_of(text: str) -> list[tuple[str, str]]:
-    """Namespace and name of each operator that is no member."""
-    found: list[tuple[str, str]] = []
-    namespaces: list[str] = []
-    for line in text.split("\n"):
-        if (match := NAMESPACE.match(line)) is not None:
-            namespaces.append(match[1])
-        elif line.startswith("}  // namespace"):
-            namespaces.pop()
-        elif namespaces and not line.startswith("//") and (match := OPERATOR.match(line)) is not None:
-            found.append(("::".join(namespaces), match[1]))
-    return found
 
 
 def module_text(module: str, headers: list[str], exported: dict[str, dict[str, None]]) -> str:
@@ -51,32 +36,25 @@ def module_text(module: str, headers: list[str], exported: dict[str, dict[str, N
     return "\n".join(lines) + "\n"
 
 
-def module_of(module: str, own: list[Name], root: Path) -> str:
-    exported: dict[str, dict[str, None]] = {"std": dict.fromkeys(OF_STD)} if module == "gyre" else {}
-    headers = list(dict.fromkeys(name.header for name in own))
-    for name in own:
-        exported.setdefault(name.namespace, {})[name.name] = None
-    for header in headers:
-        text = (root / f"include/gyre/{header}.hpp").read_text(encoding="utf-8")
-        for namespace, name in operators_of(text):
-            exported.setdefault(namespace, {})[name] = None
-    return module_text(module, headers, exported)
-
-
-def modules_of(root: Path) -> tuple[dict[str, str], int, list[str]]:
-    """Text by file name, how many names they export, and what the reader of headers complains of."""
-    names, findings = public_names(root)
-    names = [name for name in names if not name.header.startswith(NOT_IN_MODULES)]
+def modules_of(root: Path) -> tuple[dict[str, str], int]:
+    """Text by file name, and how many names they export."""
+    names = [name for name in public_names(root) if not name.header.startswith(NOT_IN_MODULES)]
+    operators = [each for each in declarations(root) if each.kind == "operator"]
     files: dict[str, str] = {}
     for module, layers in {"gyre": CORE, **{f"gyre.{each}": (each,) for each in COMPONENTS}}.items():
         own = [name for name in names if name.layer in layers]
+        headers = list(dict.fromkeys(name.header for name in own))
+        exported: dict[str, dict[str, None]] = {"std": dict.fromkeys(OF_STD)} if module == "gyre" else {}
+        for each in (*own, *(each for each in operators if each.header in headers)):
+            exported.setdefault(each.namespace, {})[each.name] = None
         if own:
-            files[f"{module}.cppm"] = module_of(module, own, root)
-    return files, len(names), findings
+            files[f"{module}.cppm"] = module_text(module, headers, exported)
+    return files, len(names)
 
 
 def check(root: Path, fix: bool) -> tuple[list[str], int, int]:
-    files, exported, findings = modules_of(root)
+    files, exported = modules_of(root)
+    findings = []
     folder = root / FOLDER
     there = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.cppm")}
     for name in sorted(files.keys() | there.keys()):

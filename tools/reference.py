@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: BSL-1.0
 """docs/reference.md, a page with each public header, its names, and the first sentence that is said of each.
 
-Names are the parts that tools/inventory.py finds in include/gyre, and constants with a contract, without
-what table [gyre] of tools/inventory_exceptions.toml excuses. A sentence is the first of the comment with
-three slashes above a declaration, or above the one in the line before, or of a comment beside it. A class
-is followed by its public members and those of its public classes: data as it is declared, functions and
-constructors shortened (tools/signatures.py), overloads as one; an enumeration by its values, a function by
-how it is called, an alias by its type. Whether a class moves is told as far as tools/mobility.py finds it
-out. What no signature tells of a result is taken from `@return`, of an argument that is called from its
-`@param`. Left out are special members, operators without a comment, what only `co_await` or a structured
-binding calls, an `override` without a comment, and what stands below a comment `Implementation`.
+Names are the classes, enumerations, concepts and aliases that tools/headers.py finds in include/gyre, and
+functions and constants with a contract, without those in tools/not_public.toml. A sentence is the first of
+the comment with three slashes above a declaration, or above the one in the line before, or of a comment
+beside it. A class is followed by its public members and those of its public classes, overloads in one row; an
+enumeration by its values, a function by its parameters and result, an alias by its type. If no signature
+shows a result, `@return` does; `@param` shows how an argument is called. Left out are special members,
+operators without a comment, functions that only `co_await` or a structured binding calls, an `override`
+without a comment, and all below a comment `Implementation`.
 Checked is that
 
 - each name has a sentence, which members need not have: their number is told;
+- each function with a clause `Errors` yields an error or an `io_result`, or what an argument decides;
 - each name that the guide's C++ has behind `gyre::`, `http::` or another namespace of gyre's is on the page;
 - the page is what would be written.
 
@@ -29,22 +29,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from inventory import CLASS, FUNCTION, NOISE, UNSHARED, Declarations
-from inventory import EXCEPTIONS as NOT_PUBLIC
-from mobility import BASE, BODY, mobility_in
-from signatures import (
-    AT_ONCE,
-    add_overload,
-    alias_of,
-    awaited_in,
-    body_at,
-    declaration_at,
-    signature_of,
-    without_noise,
-)
+from headers import Declaration, declarations
 
 PAGE = "docs/reference.md"
 GUIDE = "docs/guide"
+NOT_PUBLIC = "tools/not_public.toml"
 
 LAYERS = {
     "base": "Results, errors, buffers, time, checks",
@@ -61,29 +50,14 @@ LAYERS = {
     "web": "HTTP over TLS, files, URLs; component `web`",
     "test": "Worlds, scripts and faults for tests; component `test`",
 }
-NAMESPACE = re.compile(r"namespace ([\w:]+) \{")
-CONSTANT = re.compile(r"(?:inline )?constexpr (?!.*\boperator\b)[\w:<>, *]*?\b(\w+)\s*(?:=|\{)")
-KINDS = {"class": "class", "struct": "class", "enum class": "enumeration", "concept": "concept",
-         "using": "alias"}
 MEMBERS = ("value", "option", "member", "constant", "constructor", "function")
 LABEL = re.compile(r"@\w|(?:Errors|Cancellation|Threads|Cost)(?:, \w+)*: ")
-BESIDE = re.compile(r"[^/]//+<? *(.+)$")
+ERRORS = re.compile(r".*\bErrors(?:, \w+)*: +(?! |none\b)")
 # A full stop ends a sentence where a capital letter, a name in code or nothing follows.
 SENTENCE = re.compile(r"(.+?(?<!e\.g)(?<!i\.e)[.?!])(?= +[A-Z`(\"]|$)")
-
 CALLED = re.compile(r" *(\w+) +(Called .*)")  # What is said of an argument.
-ACCESS = re.compile(r"(public|protected|private):$")
-OPERATOR = re.compile(r"[^/{}]*?\b(operator(?:\(\)|\[\]|[^\s\w(]+))\(")
-NO_MEMBER = re.compile(r"friend |using |static_assert|enum |class |struct |template <std::size_t"
-                       r"|.*\boperator\b|.*\b_?await_\w+\(|.*= (?:default|delete);|.*~\w+\(|.*\b_\w+\(")
-# What is declared for the compiler's message.
-NOT_PROVIDED = re.compile(r"= delete;$|^ *static_assert\(sizeof\([^)]*\) == 0", re.MULTILINE)
-OVERRIDES = re.compile(r"\b(?:override|final)\b")  # Without a comment it is as what it is derived from says.
-HEAD = re.compile(r"(?:template <(?!std::size_t)|requires\b).*[^;{}]$")
-PLUMBING = re.compile(r"class \w+_awaiter|await_|get_return_object")
-# Type, name, and what it is before anything is set.
-DATA = re.compile(r"(?:static constexpr |mutable )?([\w:<>(),*& ]+ \w+(?: = [^;]+|\{[^;]*\}|\[\w+\])?);$")
-NAME = re.compile(r"(\w+)(?=\(| = |\{|\[|$)")  # The first such of a member.
+UNNAMED = re.compile(r"(?<=[\w>&*]) \w+(?=,|\)| =)")  # What is left out without its parameters' names.
+BY_VALUE = re.compile(r"\bconst ([^,()&]+)&(?!&)")
 HEADING = """\
 # Reference
 
@@ -104,24 +78,22 @@ tokio call it, [versions](VERSIONING.md) what is promised of these names.
 
 
 @dataclass
-class Member:
+class Entry:
+    """A row of the page: a name, or a member of one."""
+
     kind: str
     codes: list[str]  # Of functions that are overloaded: each.
     sentence: str
 
 
 @dataclass
-class Name:
+class Name(Entry):
     header: str  # As `io/acceptor`.
     name: str
-    kind: str
     namespace: str
-    sentence: str
-    caption: str  # Of the header.
-    codes: list[str] = field(default_factory=list)  # Of a function: each overload.
-    members: list[Member] = field(default_factory=list)
+    members: list[Entry] = field(default_factory=list)
     bases: list[str] = field(default_factory=list)
-    mobility: str = ""  # Of a class: `move-only`, `immovable`, or nothing.
+    mobility: str = ""
 
     @property
     def layer(self) -> str:
@@ -135,6 +107,9 @@ class Name:
     def qualified(self) -> str:
         inner = self.namespace.removeprefix("gyre").removeprefix("::")
         return f"{inner}::{self.name}" if inner else self.name
+
+
+# -------- What is said --------
 
 
 def first_sentence(lines: list[str]) -> str:
@@ -151,23 +126,25 @@ def first_sentence(lines: list[str]) -> str:
     return match[1] if match is not None else text
 
 
-def sentence_of(lines: list[str], codes: list[str]) -> str:
-    """Of a comment on functions; with how arguments are called, and what is returned, if no signature tells
-    that."""
-    said = [first_sentence(lines)]
+def lowered(lines: list[str]) -> str:
+    sentence = first_sentence(lines)
+    return sentence[:1].lower() + sentence[1:]
+
+
+def sentence_of(declared: Declaration) -> str:
+    """With how arguments of a function are called, and what it returns, if its signature does not tell."""
+    lines = declared.comment
+    said = [first_sentence(lines or [declared.beside])]
+    if declared.kind not in ("function", "constructor", "operator"):
+        return said[0]
     for at, line in enumerate(lines):
         label, _, first = line.strip().partition(" ")
         text = CALLED.match(first)
         if label == "@param" and text is not None:
             said.append(f"`{text[1]}`: {lowered([text[2], *lines[at + 1 :]])}")
-        elif label == "@return" and not any(" -> " in code for code in codes):
+        elif label == "@return" and not declared.yields:
             said.append(f"Yields: {lowered([first, *lines[at + 1 :]])}")
     return " ".join(filter(None, said))
-
-
-def lowered(lines: list[str]) -> str:
-    sentence = first_sentence(lines)
-    return sentence[:1].lower() + sentence[1:]
 
 
 def caption_of(text: str) -> str:
@@ -181,200 +158,107 @@ def caption_of(text: str) -> str:
     return first_sentence(lines)
 
 
-def kind_of(plain: str) -> str:
-    first = re.match(r"class|struct|enum class|concept|using", plain)
-    if first is not None:
-        return KINDS[first[0]]
-    return "constant" if CONSTANT.match(plain) else "function"
+# -------- How declarations are shown --------
 
 
-def values_of(body: str) -> list[Member]:
-    """The values of an enumeration; those of which nothing is said are one."""
-    found: list[Member] = []
-    comment: list[str] = []
-    for line in re.sub(r"=\n +", "= ", body).split("\n"):
-        words = line.strip()
-        if words.startswith("//"):
-            comment = [*comment, words.removeprefix("///")] if words.startswith("///") else comment
-            continue
-        plain, _, beside = words.partition("  //")
-        said = first_sentence(comment or [beside.lstrip("/<")])
-        values = [value.strip() for value in plain.split(",") if value.strip()]
-        if values and found and not said and not found[-1].sentence:
-            found[-1].codes += values
-        elif values:
-            found.append(Member("value", values, said))
-        comment = []
-    return found
+def shortened(code: str) -> str:
+    code = re.sub(r" ([&*]+)(?=[ ,)>]|$)", r"\1", code).replace("unsigned int", "unsigned")  # Clang's way.
+    short = BY_VALUE.sub(r"\1", code)
+    return re.sub(r"\bstd::|(?<![\w>])gyre::| (?=[),])|(?<=\() | (?= )", "", short)
 
 
-def members_of(name: str, body: str, awaited: dict[str, str], public: bool) -> list[Member]:
-    """The public members of a class, and of the public classes in it."""
-    found: list[Member] = []
-    body = "\n".join(line.removeprefix("    ") for line in body.split("\n"))
-    comment: list[str] = []
-    code = beside = ""
-    within = False  # A function or a class.
-    start = 0
-    for line in body.split("\n"):
-        place, start = start, start + len(line) + 1
-        words = line.strip()
-        if within:
-            within = not line.startswith("}")
-        elif (match := ACCESS.match(line)) is not None:
-            public, comment = match[1] == "public", []
-        elif not code and words.startswith("//"):
-            public = public and not words.startswith("// Implementation")
-            comment = [*comment, words.removeprefix("///")] if words.startswith("///") else comment
-        elif not words or words.startswith("#"):
-            comment = [] if not code else comment
-        elif not code and HEAD.match(words):
-            continue
-        else:
-            if (match := BODY.match(body, place)) is not None and not code:
-                if public and not PLUMBING.search(match[0]):
-                    inner = inner_members(match, awaited)
-                    for each in inner:
-                        each.codes = [NAME.sub(rf"{match[2]}::\1", one, count=1) for one in each.codes]
-                    found += inner
-                within, comment = match[4] is None, []
-                continue
-            plain, _, said = words.partition("  //")
-            code = f"{code} {plain}".strip()
-            beside = f"{beside} {said.lstrip('/<').strip()}".strip()
-            if not code.endswith(("{", "}", ";")) or code.count("(") != code.count(")"):
-                continue
-            if code.endswith("}") and "(" not in code:  # The first part of a value.
-                continue
-            within = code.endswith("{")
-            inside = body[start : body.find("\n}", start)] if within else ""
-            said = comment or [beside]
-            if public and is_member(code, bool(first_sentence(said))):
-                add_member(found, name, code, said, awaited, (inside, body))
-            comment, code, beside = [], "", ""
-    return found
+def code_of(declared: Declaration) -> str:
+    if declared.kind in ("value", "member", "constant"):
+        return declared.code
+    if declared.kind == "alias":
+        return shortened(declared.code)
+    before = ("static " if declared.static else "") + ("co_await " if declared.awaited else "")
+    after = f" -> {shortened(declared.yields)}" if declared.yields else ""
+    return f"{before}{shortened(declared.code)}{after}"
 
 
-def is_member(code: str, has_contract: bool) -> bool:
-    if NO_MEMBER.match(code):
-        return has_contract and OPERATOR.match(code) is not None
-    return has_contract or OVERRIDES.search(code) is None
-
-
-def inner_members(match: re.Match, awaited: dict[str, str]) -> list[Member]:
-    kind, name, body = match[1], match[2], match[4] or match[5] or ""
-    if kind == "enum class":
-        return values_of(body)
-    return members_of(name, body, awaited, kind == "struct")
-
-
-def add_member(found: list[Member], owner: str, code: str, comment: list[str], awaited: dict[str, str],
-               within: tuple[str, str]) -> None:
-    """`within`: the function's body, and that of its class."""
-    code = NOISE.sub("", code).strip()
-    said = first_sentence(comment)
-    function = OPERATOR.match(code) or FUNCTION.match(code)
-    if function is None or function[0].count("<") > function[0].count(">"):
-        if (match := DATA.match(code)) is not None:
-            kind = "option" if owner.endswith("_options") else "member"
-            found.append(Member("constant" if code.startswith("static") else kind, [match[1]], said))
+def add(rows: list[Entry], declared: Declaration, owner: str = "") -> None:
+    """A row for a member of the class `owner`. An overload, or a value without a sentence, shares a row."""
+    code, said = code_of(declared), sentence_of(declared)
+    kind = "function" if declared.kind == "operator" else declared.kind
+    if kind == "member" and owner.endswith("_options"):
+        kind = "option"
+    if kind == "value" and rows and rows[-1].kind == kind and not said and not rows[-1].sentence:
+        rows[-1].codes.append(code)
         return
-    kind = "constructor" if function[1] == owner else "function"
-    body = f"{code}\n{within[0]}"
-    if NOT_PROVIDED.search(body):
-        return
-    signature = signature_of(code, function[1], awaited, body, within[1])
-    if (match := AT_ONCE.search(body)) is not None:
-        same = [one for each in found for one in each.codes
-                if re.match(rf"(?:static )?{match[1]}\(io_context& on\b.* -> ", one)]
-        signature += "".join(f" -> {one.rpartition(' -> ')[2]}" for one in same[:1])
-    said = sentence_of(comment, [signature])
-    if kind == "constructor" and re.match(rf"{owner}\((?:{owner}(?:<.*>)?(?:&&?)? \w*)?\)$", signature):
-        return
-    for each in found:
-        same = re.escape(function[1])
-        if each.kind == kind and re.match(rf"(?:static |co_await )*{same}\(", each.codes[0]):
-            add_overload(each.codes, signature)
-            each.sentence = each.sentence or said
+    called = code.partition("(")[0].rpartition(" ")[2]
+    for row in rows if kind in ("function", "constructor") else ():
+        if row.kind == kind and row.codes[0].partition("(")[0].rpartition(" ")[2] == called:
+            # One that differs in the names of parameters only is for another kind of argument.
+            if UNNAMED.sub("", code) not in (UNNAMED.sub("", one) for one in row.codes):
+                row.codes.append(code)
+            row.sentence = row.sentence or said
             return
-    found.append(Member(kind, [signature], said))
+    rows.append(Entry(kind, [code], said))
 
 
-def read(header: str, text: str, others: dict[str, str]) -> list[Name]:
-    """What a header declares in namespaces, in its order; of one name, the first that has a sentence.
-    `others` are what awaitable classes of all headers yield."""
-    found: dict[str, Name] = {}
-    caption = caption_of(text)
-    comment: list[str] = []
-    namespaces: list[str] = []
-    begun = False  # What the comment is of.
-    without = without_noise(text)
-    lines = without.split("\n")
-    awaited = {**others, **awaited_in(without)}
-    for number, line in enumerate(text.split("\n")):
-        plain = NOISE.sub("", line).strip()
-        if line.startswith("///"):
-            comment = [*([] if begun else comment), line.removeprefix("///")]
-            begun = False
+def is_shown(member: Declaration) -> bool:
+    has_contract = bool(first_sentence(member.comment or [member.beside]))
+    if member.kind == "operator" or member.overrides:
+        return has_contract and not member.name.startswith("operator co_await")
+    return not member.name.startswith("await_")
+
+
+def is_part(declared: Declaration) -> bool:
+    if declared.kind in ("operator", "constructor", "member"):
+        return False
+    return declared.kind not in ("function", "constant") or bool(declared.comment)
+
+
+def parts(root: Path) -> list[Name]:
+    """The names that public headers declare in namespaces, in their order; overloads are one."""
+    found: dict[tuple[str, str], Name] = {}
+    for declared in filter(is_part, declarations(root)):
+        key = (declared.header, declared.name)
+        code = code_of(declared) if declared.kind in ("alias", "function") else ""
+        name = found.get(key)
+        if name is None and declared.kind == "specialization":
             continue
-        if line.startswith(("template", "requires", "    requires")):
-            continue
-        if UNSHARED.match(line) is not None:
-            comment = []
-        if (match := NAMESPACE.match(line)) is not None:
-            namespaces.append(match[1])
-        elif line.startswith("}  // namespace"):
-            namespaces.pop()
-        elif line and not line[0].isspace() and not line.startswith("//"):
-            begun = True
-            code = plain.partition("//")[0]
-            match = CLASS.match(plain) or (comment and (CONSTANT.match(code) or FUNCTION.match(plain)))
-            name = next(filter(None, match.groups()), "") if match else ""
-            if not name or name.startswith("operator"):
-                continue
-            beside = BESIDE.search(line)
-            said = first_sentence(comment or ([beside[1]] if beside is not None else []))
-            if name not in found:
-                found[name] = Name(header, name, kind_of(plain), "::".join(namespaces), said, caption)
-            elif not found[name].sentence:
-                found[name].sentence = said
-            if found[name].kind == "alias":
-                found[name].codes = [alias_of(NOISE.sub("", declaration_at(lines, number)))]
-            if found[name].kind == kind_of(plain) == "function":
-                declaration = declaration_at(lines, number)
-                body = "" if declaration.endswith(";") else body_at(lines, number)
-                if NOT_PROVIDED.search(declaration + body):
-                    continue
-                signature = signature_of(declaration, name, awaited, body, without)
-                add_overload(found[name].codes, signature)
-                if found[name].sentence == said:
-                    found[name].sentence = sentence_of(comment, [signature])
-    for match in BODY.finditer(without):
-        if (name := found.get(match[2])) is not None:
-            known = {code for member in name.members for code in member.codes}
-            name.members += [each for each in inner_members(match, awaited) if not known & set(each.codes)]
-            bases = BASE.findall(match[3])
-            name.bases += [base for access, base in bases if access or match[1] == "struct"]
+        if name is None:
+            name = found[key] = Name(declared.kind, [], "", *key, declared.namespace)
+        name.sentence = name.sentence or sentence_of(declared)
+        if code and name.kind == declared.kind:
+            overload: list[Entry] = [Entry(name.kind, name.codes, "")] if name.codes else []
+            add(overload, declared)
+            name.codes = overload[0].codes
+        known = {code for member in name.members for code in member.codes}
+        for member in filter(is_shown, declared.members):
+            if code_of(member) not in known:
+                add(name.members, member, declared.name)
+        name.bases += declared.bases
+        name.mobility = name.mobility or declared.mobility
     return list(found.values())
 
 
-def public_names(root: Path) -> tuple[list[Name], list[str]]:
-    """And findings: what only one of the two readers of headers has seen."""
-    public = root / "include/gyre"
-    headers = {path.relative_to(public).with_suffix("").as_posix(): path.read_text(encoding="utf-8")
-               for path in sorted(public.rglob("*.hpp"))}
-    tables = tomllib.loads((root / NOT_PUBLIC).read_text(encoding="utf-8")).get("gyre", {})
-    excuses = [pattern for patterns in tables.values() for pattern in patterns]
-    awaited = awaited_in("\n".join(without_noise(text) for text in headers.values()))
-    names = [name for header, text in headers.items() for name in read(header, text, awaited)]
-    mobility = mobility_in("\n".join(without_noise(text) for text in headers.values()))
-    for name in names:
-        name.mobility = mobility.get(name.name, "") if name.kind == "class" else ""
-    unseen = set(Declarations(headers).parts) - {name.place for name in names}
-    names = [name for name in names if not any(fnmatch.fnmatch(name.place, excuse) for excuse in excuses)]
-    findings = [f"include/gyre/{name.header}.hpp: layer `{name.layer}` has no place on the page"
-                for name in names if name.layer not in LAYERS]
-    return names, findings + [f"{place}: not read" for place in sorted(unseen)]
+def excuses(root: Path) -> list[str]:
+    table = tomllib.loads((root / NOT_PUBLIC).read_text(encoding="utf-8"))
+    return [pattern for patterns in table.values() for pattern in patterns]
+
+
+def public_names(root: Path) -> list[Name]:
+    """The parts without those that are excused."""
+    patterns = excuses(root)
+    return [name for name in parts(root) if not any(fnmatch.fnmatch(name.place, each) for each in patterns)]
+
+
+# -------- What is checked --------
+
+
+def without_error(root: Path) -> list[str]:
+    """Functions that can fail, and whose caller would not see that."""
+    findings = []
+    for declared in declarations(root):
+        for each in (declared, *declared.members):
+            fails = each.kind in ("function", "constructor") and any(map(ERRORS.match, each.comment))
+            if fails and not each.given and not re.search(r"\bio_result\b|\berror\b", each.yields):
+                findings.append(f"include/gyre/{declared.header}.hpp:{each.line}: {each.name} can fail, and "
+                                f"yields `{each.yields}`")
+    return findings
 
 
 def missing_in_guide(root: Path, names: list[Name]) -> list[str]:
@@ -402,7 +286,7 @@ def in_cell(text: str) -> str:
     return "".join(part if part.startswith("`") else part.replace("<", "&lt;") for part in parts)
 
 
-def page_of(names: list[Name]) -> str:
+def page_of(names: list[Name], root: Path) -> str:
     lines = [HEADING]
     known = {name.name for name in names}
     for layer, what in LAYERS.items():
@@ -416,7 +300,8 @@ def page_of(names: list[Name]) -> str:
             if name.header != header:
                 header = name.header
                 link = f"[{header}.hpp](../include/gyre/{header}.hpp)"
-                lines.append(f"| **{link}** | | {in_cell(name.caption)} |")
+                text = (root / f"include/gyre/{header}.hpp").read_text(encoding="utf-8")
+                lines.append(f"| **{link}** | | {in_cell(caption_of(text))} |")
             called = "".join(f"<br>&emsp;{in_cell(f'`{code}`')}" for code in name.codes)
             bases = [f"from `{base}`" for base in name.bases if base in known]
             kind = ", ".join(filter(None, [name.kind, name.mobility, *bases]))
@@ -430,11 +315,13 @@ def page_of(names: list[Name]) -> str:
 
 
 def check(root: Path, fix: bool) -> tuple[list[str], list[Name]]:
-    names, findings = public_names(root)
+    names = public_names(root)
+    findings = [f"include/gyre/{name.header}.hpp: layer `{name.layer}` has no place on the page"
+                for name in names if name.layer not in LAYERS]
     findings += [f"include/gyre/{name.header}.hpp: {name.name} has no sentence"
                  for name in names if not name.sentence]
-    findings += missing_in_guide(root, names)
-    page = page_of(names)
+    findings += without_error(root) + missing_in_guide(root, names)
+    page = page_of(names, root)
     path = root / PAGE
     if not path.exists() or path.read_text(encoding="utf-8") != page:
         if fix:

@@ -1,291 +1,151 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Tests of reference.py: a small project, right, and wrong in one way each."""
+"""Tests of headers.py, reference.py and inventory.py: a small project, right, and wrong in one way each."""
 
+import headers
+import inventory
 import pytest
 import reference
 
-HEADER = """\
+STD = """\
+#pragma once
+namespace std {
+using size_t = decltype(sizeof(0));
+class string;
+template <class> class function;
+template <class> class span;
+template <class> class unique_ptr {};
+template <class Value> class optional {};
+class mutex {};
+}
+"""
+LIBRARY = """\
+// What all others include.
+#pragma once
+#include <std.hpp>
+namespace gyre {
+/// A failure.
+class error {};
+/// A result.
+template <class... Values> class io_result;
+/// Without a value.
+template <> class io_result<> {};
+template <class Value> class io_result<Value> {
+public:
+    /// What was reached.
+    Value& value() &;
+};
+/// A task.
+template <class Result = void> class task {
+public:
+    Result await_resume();
+};
+/// An operation.
+template <class Operation, class Finish> class submission {};
+/// What is done at once.
+template <class Function> struct immediate { Function function; };
+template <class Function> immediate(Function) -> immediate<Function>;
+/// A loop.
+class io_context;
+}  // namespace gyre
+"""
+FILE = """\
 // SPDX-License-Identifier: BSL-1.0
 //
 // Files and what is in them. More words.
 #pragma once
+#include "library.hpp"
+#define GYRE_LIFETIMEBOUND
 
 namespace gyre {
+
+/// The base.
+class base {
+public:
+    virtual void closed();
+    virtual void stopped();
+};
+
+/// How it is opened.
+struct file_options {
+    file_options() = default;
+    explicit file_options(int most) : most_bytes(most) {}
+
+    /// Bytes at once.
+    /// More words, about time.
+    std::size_t most_bytes =
+        std::size_t{1} << 20;
+    bool last = false;  ///< The last. Or not.
+    static constexpr int floor = 1;
+};
+
+struct finish_read {
+    io_result<std::size_t> operator()(int it);
+};
+template <class Finish>
+struct finish_more : Finish {};
+struct finish_all : finish_more<finish_read> {};
 
 /// An open file, e.g. a log. Closed by its destructor.
 ///
 /// Threads:  one.
-class file {};
-
-/// What a name stands for.
-// POSIX.1-2017, 2.13.
-enum class file_kind { plain, folder };
-
-/// Reads all of `it | them`, as a
-/// `vector<int>`.
-template <class Stream>
-[[nodiscard]] task<> read_all(Stream& from);
-
-using log_file = file;  ///< A file that is written at its end.
-
-/// The most bytes of a name.
-inline constexpr std::size_t name_bytes_max = 255;
-
-// No part: it has no contract.
-void helper();
-
-}  // namespace gyre
-"""
-
-
-@pytest.fixture
-def project(tmp_path):
-    def write(header=HEADER):
-        files = {
-            "include/gyre/io/file.hpp": header,
-            "tools/inventory_exceptions.toml": "[gyre]\n",
-        }
-        for path, text in files.items():
-            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / path).write_text(text, encoding="utf-8")
-        (tmp_path / "docs").mkdir(exist_ok=True)
-        return tmp_path
-    return write
-
-
-def test_each_name_has_the_first_sentence_of_its_contract(project):
-    names, findings = reference.public_names(project())
-    assert findings == []
-    assert [(each.name, each.kind, each.sentence) for each in names] == [
-        ("file", "class", "An open file, e.g. a log."),
-        ("file_kind", "enumeration", "What a name stands for."),
-        ("read_all", "function", "Reads all of `it | them`, as a `vector<int>`."),
-        ("log_file", "alias", "A file that is written at its end."),
-        ("name_bytes_max", "constant", "The most bytes of a name."),
-    ]
-    assert names[0].caption == "Files and what is in them."
-
-
-def test_the_page_is_written_and_then_right(project):
-    root = project()
-    findings, _ = reference.check(root, fix=False)
-    assert findings == ["docs/reference.md: not what the headers say; --fix writes it"]
-    assert reference.check(root, fix=True)[0] == []
-    assert reference.check(root, fix=False)[0] == []
-    page = (root / "docs/reference.md").read_text(encoding="utf-8")
-    assert "| **[io/file.hpp](../include/gyre/io/file.hpp)** | | Files and what is in them. |\n" in page
-    assert ("| **`read_all`**<br>&emsp;`read_all(Stream& from) -> task<>` | function "
-            "| Reads all of `it \\| them`, as a `vector<int>`. |\n" in page)
-
-
-@pytest.mark.parametrize(("without", "name"), [
-    ("/// An open file, e.g. a log. Closed by its destructor.\n///\n/// Threads:  one.\n", "file"),
-    ("/// What a name stands for.\n", "file_kind"),
-    ("  ///< A file that is written at its end.", "log_file"),
-])
-def test_a_name_without_a_sentence_is_found(project, without, name):
-    assert without in HEADER
-    findings, _ = reference.check(project(HEADER.replace(without, "")), fix=True)
-    assert findings == [f"include/gyre/io/file.hpp: {name} has no sentence"]
-
-
-def test_a_function_is_read_through_the_clause_that_it_is_from(project):
-    header = HEADER.replace("template <class Stream>", "// RFC 9110, 5.6.7.\ntemplate <class Stream>")
-    names, _ = reference.public_names(project(header))
-    assert ("read_all", "Reads all of `it | them`, as a `vector<int>`.") in [
-        (each.name, each.sentence) for each in names]
-
-
-FUNCTIONS = """\
-// Ends of things.
-#pragma once
-
-namespace gyre::http {
-
-/// Both ends.
-// RFC 1.
-[[nodiscard]] io_result<file> first_end(io_context& on,
-                                        const std::string& name = "a") noexcept;
-[[nodiscard]] io_result<file> last_end(io_context& on) noexcept;
-
-int no_contract();
-/// Another.
-[[nodiscard]] inline auto status_of(std::string path) noexcept {
-    return submission<path_operation, finish_more<finish_status>>{path};
-}
-using names_submission = submission<path_operation, finish_status>;
-[[nodiscard]] names_submission status_of(int number, options_of it =
-                                                         {}) noexcept;
-names_submission status_of(int, options_of = {});
-names_submission status_of(float number) = delete;
-names_submission status_of(Kind it) {
-    static_assert(sizeof(Kind) == 0, "a number");
-}
-static_assert(true);
-void helper();
-
-/// The same without a limit.
-///
-/// @return What `it` yields, and
-///         nothing else. Or less.
-template <class Awaitable>
-[[nodiscard]] limited<Awaitable> endless(Awaitable it);
-
-/// What ends.
-class end {
-};
-end(int) -> end;
-inline constexpr int ends_max = 2;
-
-struct finish_status {
-    io_result<status> operator()(int it);
-};
-class limited {
-    result await_resume();
-};
-
-}  // namespace gyre::http
-"""
-
-
-def test_functions_are_listed_as_they_are_called_with_a_contract_of_their_own_or_shared(project):
-    names, findings = reference.public_names(project(FUNCTIONS))
-    assert findings == []
-    assert [(each.qualified, each.kind, each.codes, each.sentence) for each in names if each.sentence] == [
-        ("http::first_end", "function",
-         ['first_end(io_context& on, string name = "a") -> io_result<file>'], "Both ends."),
-        ("http::last_end", "function", ["last_end(io_context& on) -> io_result<file>"], "Both ends."),
-        ("http::status_of", "function",
-         ["co_await status_of(string path) -> io_result<status>",
-          "co_await status_of(int number, options_of it = {}) -> io_result<status>"], "Another."),
-        ("http::names_submission", "alias", ["names_submission = submission<path_operation, finish_status>"],
-         "Another."),
-        ("http::endless", "function", ["co_await endless(Awaitable it)"],
-         "The same without a limit. Yields: what `it` yields, and nothing else."),
-        ("http::end", "class", [], "What ends."),
-        ("http::ends_max", "constant", [], "What ends."),
-    ]
-
-
-@pytest.mark.parametrize(("code", "finding"), [
-    ("gyre::http::first_end(on); http::last_end(on); gyre::http::end::of(1);", ""),
-    ("namespace http = gyre::http; other::http::no_end();", ""),
-    ("gyre::http::no_end(on);", "docs/guide/ends.md:4: `http::no_end` is not in docs/reference.md"),
-    ("http::no_end(on);", "docs/guide/ends.md:4: `http::no_end` is not in docs/reference.md"),
-    ("gyre::first_end(on);", "docs/guide/ends.md:4: `first_end` is not in docs/reference.md"),
-])
-def test_what_the_guide_names_is_on_the_page(project, code, finding):
-    root = project(FUNCTIONS)
-    (root / "docs/guide").mkdir()
-    text = f"`gyre::words`\n\n```cpp\n{code}\n```\ngyre::words\n"
-    (root / "docs/guide/ends.md").write_text(text, encoding="utf-8")
-    names, _ = reference.public_names(root)
-    assert reference.missing_in_guide(root, names) == ([finding] if finding else [])
-
-
-MEMBERS = """\
-// Jobs.
-#pragma once
-
-namespace gyre {
-
-/// What becomes of a job.
-enum class job_state : std::uint8_t {
-    /// In the queue. Or not.
-    queued,
-    running = 4,  // On some thread. Or on two.
-    over, lost,
-    never_begun =
-        EPERM,
-};
-
-/// How it is done.
-struct job_options {
-    job_options() noexcept = default;
-    explicit job_options(int many) : most{many} {}
-
-    /// Bytes at once.
-    /// More words, about time.
-    std::size_t most =
-        std::size_t{1} << 20;
-    duration silence{};  ///< Then it ends. And no later.
-    std::function<void(int)> told;
-    [[nodiscard]] static job_options small() {
-        job_options it;
-        it.most = 1;
-        return it;
-    }
-    static constexpr int floor = 1;
-    std::size_t least = std::size_t{1}
-                        << 20;  ///< The least.
-    bool last = false;  ///< The last.
-};
-
-class job;
-template <class Other>
-struct job<Other>::promise_type {
-    int of_a_promise = 0;
-};
-
-/// The job.
-class [[nodiscard]] job final : public base, private hidden {
+class [[nodiscard]] file final : public base {
     int first_;
 
 public:
-    using state = job_state;
+    using state = int;
 
     /// Which it is.
-    enum class kind : bool { one, other };
+    enum class kind : bool { plain, folder };
+    /// What it did. Then.
+    enum class act {
+        /// In the queue. Or not.
+        queued,
+        running = 4,  // On some thread. Or on two.
+        over, lost,
+        never =
+            1,
+    };
 
-    explicit job(const std::string& name,
-                 job_options options = {})
-        : base{name}, options_{options} {}
-    job(job&&) noexcept = default;
-    job(const job& other);
-    job& operator=(job&&) noexcept;
-    ~job() { end(); }
+    explicit file(const std::string& name, file_options options = {});
+    file(file&&) noexcept = default;
+    file& operator=(file&&) noexcept;
+    ~file();
 
-    class wait_awaiter final : public waiter {
+    class wait_awaiter final {
     public:
-        bool await_suspend(std::coroutine_handle<> handle) noexcept;
-        io_result<std::size_t> await_resume() noexcept { return size_; }
-        int of_nobody();
+        bool await_suspend(int) noexcept;
+        io_result<> await_resume() noexcept;
     };
 
     /// Waits for GYRE_DONE.
-    /// Or does not.
     ///
     /// Errors:  none.
-    [[nodiscard]] wait_awaiter wait(std::span<const std::byte> into GYRE_LIFETIMEBOUND,
-                                    bool (*until)(int) = nullptr) noexcept {
-        return {*this, into};
-    }
-
+    [[nodiscard]] wait_awaiter wait(std::span<const int> into GYRE_LIFETIMEBOUND,
+                                    bool (*until)(int) = nullptr);
+    /// Reads.
+    auto read() { return submission<int, finish_read>{}; }
     // RFC 1.
-    template <class Function>
-        requires std::invocable<Function>
-    [[nodiscard]] auto call(Function&& function) const {
-        if (function) {
-            return function();
-        }
+    auto read(int many) { return submission<int, finish_all>{}; }
+    template <class Buffer>
+        requires true
+    auto read(Buffer into) { return submission<int, finish_more<finish_read>>{}; }
+    auto read_all() { return read(); }
+    /// Begins one.
+    static io_result<file> begin(io_context& on, int number);
+    static auto begin(int number) {
+        return immediate{[number](io_context& on) { return begin(on, number); }};
     }
-    /// The other.
-    void call(
-        const gyre::error& failed, std::size_t most = std::size_t{16}
-                                                      << 20) noexcept;
-    void call(const gyre::error&    failed, std::size_t most = std::size_t{16} << 20) const noexcept;
-
-    template <std::size_t Index>
-    auto get() const { return 1; }
-    void ended() noexcept override;
+    void read(float) = delete;
+    void read(double*) const noexcept;
+    void closed() override;
     /// Tells more than its base.
     void stopped() override;
-    void _hidden();
     bool operator()(int it) const;
-
+    /// True if it is over.
+    bool operator!() const;
     /// A part. Of it.
     struct part {
-        std::uint64_t bytes = 0;
+        std::size_t bytes = 0;
         [[nodiscard]] bool empty() const noexcept { return bytes == 0; }
 
     private:
@@ -296,175 +156,222 @@ protected:
     void not_seen();
 
 public:
-    std::uint64_t done = 0;
-
     // Implementation: for tests.
     void inside();
 
 public:
-    [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
-
-    /// Begins one.
-    static io_result<job> begin(io_context& on, int number);
-    /// The same, awaited.
-    static auto begin(int number) noexcept {
-        return immediate{
-            [number](io_context& on) noexcept { return begin(on, number); }};
-    }
-    auto end_all() { return end_some(1); }
-    void end_all(task<int>) {
-        static_assert(sizeof(task<int>) == 0, "one by one");
-    }
-    auto end_some(int many) {
-        return submission<op, finish_end>{many};
-    }
+    [[nodiscard]] std::size_t size() const noexcept { return 0; }
 
 private:
-    void private_one();
-    enum class progress { begun };
-
-    std::size_t size_ = 0;
+    void hidden();
 };
 
-}  // namespace gyre
-"""
-
-
-CALLS = """\
-// What is called.
-#pragma once
-
-namespace gyre {
-
-/// What answers.
-using handler =
-    std::function<task<answer>(const std::string&,
-                               gyre::request)>;  // Owned.
-
 /// All parts.
+template <class Part>
 class parts {
 public:
     /// Makes each.
     ///
-    /// @param  pool  Borrowed.
     /// @param  make  Called as `make(io_context&, index)` on
     ///               each loop; returns a part. Not twice.
     template <class Maker>
-    static task<parts> start(io_pool& pool, Maker make);
-
-    /// The part of loop `index`.
-    [[nodiscard]] part& operator[](std::size_t index) noexcept;
-    /// True if it has begun.
-    bool operator()(int it) const;
-    bool operator()(float it) const;
-    bool operator!() const;
-    /// By their addresses.
-    friend std::strong_ordering operator<=>(const parts& left,
-                                            const parts& right) noexcept;
+    static task<parts> start(Maker make);
 };
 
-/// Calls it.
+/// Reads all of `it | them`, as a
+/// `vector<int>`.
 ///
-/// @param  call  Owned. Called as `call()`.
-/// @param  end   Called once. Or not.
-/// @return Its answer.
-template <class Call, class End>
-auto call_it(Call call, End end);
+/// @return What was read. And more.
+// RFC 9110, 5.6.7.
+template <class Stream>
+[[nodiscard]] auto read_all(Stream& from);
+
+/// Both ends.
+io_result<file> first_end();
+io_result<file> last_end();
+
+void no_contract();
+
+using log_file = file;  ///< A file that is written at its end.
+/// What answers.
+using handler =
+    std::function<task<int>(const std::string&,
+                            gyre::file)>;  // Owned.
+
+/// The most bytes of a name.
+inline constexpr std::size_t name_bytes_max = 255;
 
 }  // namespace gyre
 """
+TABLE = "# Inventory\n\n" + "".join(inventory.COUNTS) + """
+## Files
+
+| part | Asio | Corosio | tokio | gyre | has | why |
+|---|---|---|---|---|---|---|
+| files | `stream_file` | | | `file` `file::size` `file::closed` `file_options` `parts` | yes | |
+| all | | | | `read_all` `first_end` `last_end` `log_file::wait` `handler` `base` | partly | no limit |
+| tapes | `tape` | | | | no | next |
+"""
+NOT_PUBLIC = '"inside" = ["io/library:*", "io/file:finish_*"]\n'
 
 
-def test_an_alias_tells_what_it_stands_for(project):
-    names, findings = reference.public_names(project(CALLS))
-    assert findings == []
-    assert names[0].codes == ["handler = function<task<answer>(string, request)>"]
+@pytest.fixture
+def project(tmp_path):
+    def write(header=FILE, table=TABLE, guide="", not_public=NOT_PUBLIC):
+        files = {"include/gyre/io/file.hpp": header, "include/gyre/io/library.hpp": LIBRARY,
+                 "include/std.hpp": STD, "tools/not_public.toml": not_public,
+                 "docs/inventory.md": table, "docs/guide/files.md": guide}
+        for path, text in files.items():
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / path).write_text(text, encoding="utf-8")
+        return tmp_path
+    return write
 
 
-def test_operators_with_a_contract_are_members(project):
-    members = members_of_project(project(CALLS))["parts"]
-    assert members[1:] == [
-        ("function", ["operator[](size_t index) -> part&"], "The part of loop `index`."),
-        ("function", ["operator()(int it) -> bool"], "True if it has begun."),
-        ("function", ["operator<=>(parts left, parts right) -> strong_ordering"], "By their addresses."),
+def test_each_name_has_the_first_sentence_of_its_contract(project):
+    names = reference.public_names(project())
+    assert [(each.name, each.kind, each.codes, each.sentence) for each in names] == [
+        ("base", "class", [], "The base."),
+        ("file_options", "class", [], "How it is opened."),
+        ("file", "class", [], "An open file, e.g. a log."),
+        ("parts", "class", [], "All parts."),
+        ("read_all", "function", ["read_all(Stream& from)"],
+         "Reads all of `it | them`, as a `vector<int>`. Yields: what was read."),
+        ("first_end", "function", ["first_end() -> io_result<file>"], "Both ends."),
+        ("last_end", "function", ["last_end() -> io_result<file>"], "Both ends."),
+        ("log_file", "alias", ["log_file = file"], "A file that is written at its end."),
+        ("handler", "alias", ["handler = function<task<int>(string, file)>"], "What answers."),
+        ("name_bytes_max", "constant", [], "The most bytes of a name."),
     ]
-
-
-def test_how_an_argument_is_called_is_a_part_of_the_sentence(project):
-    root = project(CALLS)
-    assert members_of_project(root)["parts"][0] == (
-        "function", ["static start(io_pool& pool, Maker make) -> task<parts>"],
-        "Makes each. `make`: called as `make(io_context&, index)` on each loop; returns a part.")
-    names, _ = reference.public_names(root)
-    assert names[-1].sentence == "Calls it. `end`: called once. Yields: its answer."
-
-
-def members_of_project(root):
-    names, findings = reference.public_names(root)
-    assert findings == []
-    return {name.name: [(each.kind, each.codes, each.sentence) for each in name.members] for name in names}
-
-
-def test_an_enumeration_is_followed_by_its_values(project):
-    assert members_of_project(project(MEMBERS))["job_state"] == [
-        ("value", ["queued"], "In the queue."),
-        ("value", ["running = 4"], "On some thread."),
-        ("value", ["over", "lost", "never_begun = EPERM"], ""),
-    ]
-
-
-def test_options_are_listed_with_what_they_are_unless_they_are_set(project):
-    assert members_of_project(project(MEMBERS))["job_options"] == [
-        ("constructor", ["job_options(int many)"], ""),
-        ("option", ["std::size_t most = std::size_t{1} << 20"], "Bytes at once."),
-        ("option", ["duration silence{}"], "Then it ends."),
-        ("option", ["std::function<void(int)> told"], ""),
-        ("function", ["static small() -> job_options"], ""),
-        ("constant", ["int floor = 1"], ""),
-        ("option", ["std::size_t least = std::size_t{1} << 20"], "The least."),
-        ("option", ["bool last = false"], "The last."),
-    ]
+    assert [name.mobility for name in names[:4]] == ["", "", "move-only", ""]
 
 
 def test_a_class_is_followed_by_its_public_members(project):
-    assert members_of_project(project(MEMBERS))["job"] == [
-        ("value", ["kind::one", "kind::other"], ""),
-        ("constructor", ["job(string name, job_options options = {})"], ""),
-        ("function", ["co_await wait(span<const byte> into, bool (*until)(int) = nullptr)"
-                      " -> io_result<size_t>"], "Waits for GYRE_DONE."),
-        ("function", ["call(Function&& function)", "call(error failed, size_t most = size_t{16} << 20)"],
-         "The other."),
+    names = {name.name: name for name in reference.parts(project())}
+    rows = {name: [(each.kind, each.codes, each.sentence) for each in names[name].members] for name in names}
+    assert rows["file"] == [
+        ("value", ["kind::plain", "kind::folder"], ""),
+        ("value", ["act::queued"], "In the queue."),
+        ("value", ["act::running = 4"], "On some thread."),
+        ("value", ["act::over", "act::lost", "act::never = 1"], ""),
+        ("constructor", ["file(string name, file_options options = {})"], ""),
+        ("function", ["co_await wait(span<const int> into, bool (*until)(int) = nullptr) -> io_result<>"],
+         "Waits for GYRE_DONE."),
+        ("function", ["co_await read() -> io_result<size_t>", "co_await read(int many) -> io_result<size_t>",
+                      "co_await read(Buffer into) -> io_result<size_t>", "read(double*)"], "Reads."),
+        ("function", ["co_await read_all() -> io_result<size_t>"], ""),
+        ("function", ["static begin(io_context& on, int number) -> io_result<file>",
+                      "static co_await begin(int number) -> io_result<file>"], "Begins one."),
         ("function", ["stopped()"], "Tells more than its base."),
-        ("member", ["std::uint64_t part::bytes = 0"], ""),
+        ("function", ["operator!() -> bool"], "True if it is over."),
+        ("member", ["std::size_t part::bytes = 0"], ""),
         ("function", ["part::empty() -> bool"], ""),
-        ("member", ["std::uint64_t done = 0"], ""),
-        ("function", ["size() -> uint64_t"], ""),
-        ("function", ["static begin(io_context& on, int number) -> io_result<job>",
-                      "static co_await begin(int number) -> io_result<job>"], "Begins one."),
-        ("function", ["co_await end_all()"], ""),
-        ("function", ["co_await end_some(int many)"], ""),
+        ("function", ["size() -> size_t"], ""),
     ]
+    assert rows["file_options"] == [
+        ("constructor", ["file_options(int most)"], ""),
+        ("option", ["std::size_t most_bytes = std::size_t{1} << 20"], "Bytes at once."),
+        ("option", ["bool last = false"], "The last."),
+        ("constant", ["int floor = 1"], ""),
+    ]
+    assert rows["parts"] == [
+        ("function", ["static start(Maker make) -> task<parts>"],
+         "Makes each. `make`: called as `make(io_context&, index)` on each loop; returns a part.")]
+    assert rows["io_result"] == [("function", ["value() -> Value&"], "What was reached.")]
+    assert names["file"].bases == ["base"]
 
 
-def test_what_the_page_has_of_members(project, capsys):
-    root = project(MEMBERS)
+@pytest.mark.parametrize(("body", "moves"), [
+    ("it(it&&) noexcept;", "move-only"),
+    ("it(it&&); it(const it&);", ""),
+    ("it(const it&) = delete;", "immovable"),
+    ("protected: it(it&&);", ""),
+    ("std::unique_ptr<int> its;", "move-only"),
+    ("std::unique_ptr<int> its; ~it();", "immovable"),
+    ("std::optional<std::unique_ptr<int>> its;", "move-only"),
+    ("std::mutex its[2];", "immovable"),
+    ("file its;", "move-only"),
+    ("file& its;", ""),
+])
+def test_a_class_moves_as_its_constructors_bases_and_members_do(project, body, moves):
+    header = FILE.replace("/// All parts.", f"/// It.\nclass it {{ public: {body} }};\n/// All parts.")
+    found = {each.name: each.mobility for each in headers.declarations(project(header))}
+    assert found["it"] == moves
+
+
+def test_headers_are_read_once_until_one_changes(project, monkeypatch):
+    root = project()
+    before = headers.declarations(root)
+    with monkeypatch.context() as without:
+        without.setattr(headers, "Reader", None)
+        assert headers.declarations(root) == before
+    assert headers.declarations(project(FILE.replace("name_bytes_max", "path_bytes_max"))) != before
+    with pytest.raises(SystemExit, match="unknown type name 'nothing'"):
+        headers.declarations(project(FILE.replace("void no_contract", "nothing no_contract")))
+
+
+def test_the_page_is_written_and_then_right(project, capsys):
+    root = project()
+    assert reference.check(root, fix=False)[0] == [
+        "docs/reference.md: not what the headers say; --fix writes it"]
     assert reference.main(["--root", str(root), "--fix"]) == 0
+    assert reference.check(root, fix=False)[0] == []
     page = (root / "docs/reference.md").read_text(encoding="utf-8")
-    assert "| &emsp;`over`, `lost`, `never_begun = EPERM` | value |  |\n" in page
-    assert ("| &emsp;`call(Function&& function)`"
-            "<br>&emsp;`call(error failed, size_t most = size_t{16} << 20)` | function | The other. |\n"
-            in page)
-    assert "| **`job`** | class | The job. |\n" in page  # Its base has no place on the page.
-    assert capsys.readouterr().out.split("\n")[-3:] == [
-        "members: 7 values, 5 options, 2 members, 1 constants, 2 constructors, 9 functions",
-        "reference: 3 names, 3 of them with a sentence, and 26 members, 16 of them without; 0 findings", ""]
+    assert "| **[io/file.hpp](../include/gyre/io/file.hpp)** | | Files and what is in them. |\n" in page
+    assert ("| **`read_all`**<br>&emsp;`read_all(Stream& from)` | function "
+            "| Reads all of `it \\| them`, as a `vector<int>`. Yields: what was read. |\n" in page)
+    assert "| **`file`** | class, move-only, from `base` | An open file, e.g. a log. |\n" in page
+    assert "| &emsp;`act::over`, `act::lost`, `act::never = 1` | value |  |\n" in page
+    assert capsys.readouterr().out.endswith("10 names, 10 of them with a sentence, and 24 members, "
+                                            "14 of them without; 0 findings\n")
 
 
-def test_a_class_tells_what_else_has_its_members(project):
-    root = project(MEMBERS.replace("class base", "base").replace(
-        "/// The job.\n", "/// The base.\nclass base {};\n\n/// Hides.\nstruct hidden : base {};\n\n"
-        "/// The job.\n"))
-    reference.check(root, fix=True)
-    page = (root / "docs/reference.md").read_text(encoding="utf-8")
-    assert "| **`hidden`** | class, from `base` | Hides. |\n" in page
-    assert "| **`job`** | class, from `base` | The job. |\n" in page
+@pytest.mark.parametrize(("was", "now", "finding"), [
+    ("/// How it is opened.\n", "", "io/file.hpp: file_options has no sentence"),
+    ("  ///< A file that is written at its end.", "", "io/file.hpp: log_file has no sentence"),
+    ("    /// Reads.\n", "    /// Reads. Errors:  `errc::eof`.\n", ""),
+    ("    /// Tells more than its base.\n", "    /// Errors:  none; it ends.\n", ""),
+    ("    /// Tells more than its base.\n", "    /// Errors:  `errc::eof`.\n", "stopped can fail, and"),
+    ("    /// Makes each.\n", "    /// Errors:  its own.\n", "start can fail, and yields `task<parts>`"),
+])
+def test_what_is_wrong_with_a_header_is_found(project, was, now, finding):
+    assert was in FILE
+    found = reference.check(project(FILE.replace(was, now)), fix=True)[0]
+    assert found == [each for each in found if finding and finding in each] and len(found) == bool(finding)
+
+
+@pytest.mark.parametrize(("code", "missing"), [
+    ("gyre::first_end(); gyre::file::begin(1); gyre::log_file x; other::no_end();", ""),
+    ("gyre::no_end();", "no_end"),
+])
+def test_what_the_guide_names_is_on_the_page(project, code, missing):
+    root = project(guide=f"`gyre::words`\n\n```cpp\n{code}\n```\ngyre::words\n")
+    found = reference.check(root, fix=True)[0]
+    assert found == ([f"docs/guide/files.md:4: `{missing}` is not in docs/reference.md"] if missing else [])
+
+
+def test_a_complete_inventory_is_right_and_its_counts_are_written(project):
+    root = project()
+    assert inventory.check(root, fix=False)[0] == ["docs/inventory.md: the counts are not those of the rows"]
+    inventory.check(root, fix=True)
+    assert inventory.check(root, fix=False)[0] == []
+    assert "| Files | 3 | 1 | 1 | 1 | 1 |" in (root / "docs/inventory.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("was", "now", "finding"), [
+    ("`file::size`", "`file::open`", "gyre declares no `file::open`"),
+    ("`file::size`", "`io_context_pool`", "gyre declares no `io_context_pool`"),
+    ("`read_all`", "", "gyre's `io/file:read_all` is neither here"),
+    ("no limit", "", "partly, but no reason"),
+    ("next", "", "no, but no reason"),
+    ("| yes |", "| mostly |", "`mostly` is none of yes, partly, no"),
+    ("| yes | |", "| yes |", "6 cells instead of 7"),
+])
+def test_what_is_wrong_with_a_row_is_found(project, was, now, finding):
+    found = inventory.check(project(table=TABLE.replace(was, now)), fix=True)[0]
+    assert any(finding in each for each in found)
+
+
+def test_an_excuse_without_use_is_found(project):
+    found = inventory.check(project(not_public=NOT_PUBLIC.replace("]", ', "io/file:tape"]')), fix=True)[0]
+    assert found == ["tools/not_public.toml: `io/file:tape` excuses nothing"]

@@ -106,7 +106,7 @@ public:
     /// @param  function  Owned; several threads use it until the last call has ended. It returns nothing,
     ///                   or a task of nothing. For g++ 12 see `at`.
     ///
-    /// Errors, Cancellation, Threads: as for `at`. Cost: a message to each loop and back.
+    /// Errors: none. Cancellation, Threads: as for `at`. Cost: a message to each loop and back.
     template <class Function>
     [[nodiscard]] task<> on_all(Function function) {
         const auto one = [&](std::size_t index) -> task<> {
