@@ -5,7 +5,7 @@
 // A row is a name and a body that arranges, acts and checks, on a loop that it is handed; a table of them
 // is beside the tests of its objects. Each row is a test case of its own, of suite `family: NAME`, and runs
 // on all backends that `families()` grants, so what holds on one of them holds on all. Each program checks
-// that at its end; tools/conformance.py prints the counts of all.
+// that at its end, and prints the counts if GYRE_TEST_COUNTS is set.
 #pragma once
 
 #include <gyre/coro/task.hpp>
