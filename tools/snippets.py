@@ -1,145 +1,114 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSL-1.0
-"""Code that a document quotes is the code that is compiled and tested.
+"""C++ that documents show is compiled and tested: each block quotes a source, or says why it does not.
 
-In a source file, a snippet stands between `// snippet: NAME` and `// end of snippet`. A document quotes
-it by a comment in front of a code block:
+In a source file, a snippet stands between `// snippet: NAME` and `// end of snippet`. A document quotes it,
+or excuses its block, by a comment in the line in front:
 
-    <!-- snippet: examples/hello.cpp NAME -->
-    ```cpp
-    ...
-    ```
+    <!-- snippet: examples/hello.cpp NAME -->       <!-- not compiled: shows a mistake -->
+    ```cpp                                          ```cpp
 
-Run it from anywhere: `tools/snippets.py [--root DIR] [--fix]`. Each block that differs from its snippet is
-printed as `path:line: message`, and the exit code is 1; `--fix` writes the snippets into the documents.
-A snippet that no document quotes is an error, too: it would be taken for one that is.
+Run it from anywhere: `tools/snippets.py [--root DIR] [--fix]`. Findings are printed as `path:line: message`,
+and the exit code is 1: a block that differs from its snippet, which `--fix` writes into the document; a block
+without a comment; a comment without a block; a snippet that no document quotes.
 """
 
 import argparse
 import re
 import sys
 import textwrap
-from dataclasses import dataclass
 from pathlib import Path
 
 BEGIN = re.compile(r"^[ \t]*// snippet: (\S+)[ \t]*$")
 END = re.compile(r"^[ \t]*// end of snippet[ \t]*$")
-QUOTE = re.compile(r"^<!-- snippet: (\S+) (\S+) -->$")
+MARK = re.compile(r"^<!-- (?:snippet: (\S+) (\S+)|not compiled: .*\S) -->$")
 SOURCE_FOLDERS = ("examples", "include", "exchange", "lab", "tests")
 SOURCE_SUFFIXES = {".cpp", ".hpp"}
+BLOCK = "```cpp"
+
+Snippets = dict[tuple[str, str], str]  # Path and name -> text.
 
 
-@dataclass(frozen=True)
-class Finding:
-    path: str
-    line: int
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.message}"
-
-
-def read_snippets(path: str, text: str) -> tuple[dict[str, str], list[Finding]]:
-    """The snippets of one source file by name, without the indentation that they share."""
-    snippets: dict[str, str] = {}
+def read_snippets(path: str, text: str) -> tuple[Snippets, list[str]]:
+    """The snippets of one source file, without the indentation that their lines share."""
+    found: Snippets = {}
     findings = []
-    name, begun, lines = "", 0, []
+    name, lines = "", []
     for number, line in enumerate(text.split("\n"), 1):
-        if (match := BEGIN.match(line)) is not None:
-            if name:
-                findings.append(Finding(path, number, f"`{name}` has not ended here"))
-            if match[1] in snippets:
-                findings.append(Finding(path, number, f"a second snippet `{match[1]}`"))
-            name, begun, lines = match[1], number, []
-        elif END.match(line):
-            if not name:
-                findings.append(Finding(path, number, "the end of a snippet that has not begun"))
-            snippets[name] = textwrap.dedent("\n".join(lines)).strip("\n") + "\n"
+        begins, ends = BEGIN.match(line), END.match(line)
+        if (begins and name) or (ends and not name):
+            findings.append(f"{path}:{number}: a snippet in a snippet, or an end without a beginning")
+        if begins:
+            name, lines = begins[1], []
+        elif ends and name:
+            if (path, name) in found:
+                findings.append(f"{path}:{number}: a second snippet `{name}`")
+            found[path, name] = textwrap.dedent("\n".join(lines)).strip("\n")
             name = ""
-        elif name:
-            lines.append(line)
-    if name:
-        findings.append(Finding(path, begun, f"`{name}` never ends"))
-    snippets.pop("", None)
-    return snippets, findings
-
-
-def all_snippets(root: Path) -> tuple[dict[tuple[str, str], str], list[Finding]]:
-    found, findings = {}, []
-    for folder in SOURCE_FOLDERS:
-        for file in sorted((root / folder).rglob("*")):
-            if file.suffix in SOURCE_SUFFIXES:
-                path = file.relative_to(root).as_posix()
-                snippets, wrong = read_snippets(path, file.read_text(encoding="utf-8"))
-                findings += wrong
-                found.update({(path, name): text for name, text in snippets.items()})
-    return found, findings
-
-
-def check_document(path: str, text: str, snippets: dict[tuple[str, str], str],
-                   quoted: set[tuple[str, str]]) -> tuple[str, list[Finding]]:
-    """The document as it should read, and what is wrong with it as it is."""
-    lines, findings = text.split("\n"), []
-    result, at = [], 0
-    while at < len(lines):
-        result.append(lines[at])
-        match = QUOTE.match(lines[at])
-        at += 1
-        if match is None:
-            continue
-        wanted = snippets.get((match[1], match[2]))
-        end = end_of_block(lines, at)
-        if wanted is None:
-            findings.append(Finding(path, at, f"{match[1]} has no snippet `{match[2]}`"))
-        elif end is None:
-            findings.append(Finding(path, at, "no code block follows, or it never ends"))
         else:
-            quoted.add((match[1], match[2]))
-            if "\n".join(lines[at + 1 : end]) + "\n" != wanted:
-                findings.append(Finding(path, at + 1, f"differs from `{match[2]}` in {match[1]}"))
-            result += [lines[at], *wanted.rstrip("\n").split("\n")]
-            at = end
+            lines.append(line)
+    return found, [*findings, *([f"{path}:1: `{name}` never ends"] if name else [])]
+
+
+def check_document(path: str, text: str, snippets: Snippets, quoted: set) -> tuple[str, list[str]]:
+    """The document as it should read, and its findings."""
+    lines, findings, result, at = text.split("\n"), [], [], 0
+    while at < len(lines):
+        line, before = lines[at], lines[at - 1] if at > 0 else ""
+        mark = MARK.match(before)
+        result.append(line)
+        at += 1
+        if not line.startswith("```"):
+            if mark is not None:
+                findings.append(f"{path}:{at}: no code block follows")
+            continue
+        end = next((number for number in range(at, len(lines)) if lines[number] == "```"), len(lines))
+        body = lines[at:end]
+        if end == len(lines):
+            findings.append(f"{path}:{at}: a code block that never ends")
+        if (line == BLOCK) != (mark is not None):
+            findings.append(f"{path}:{at}: C++ that is no quotation and not excused, or the other way round")
+        elif mark is not None and mark[1]:
+            wanted = snippets.get((mark[1], mark[2]))
+            quoted.add((mark[1], mark[2]))
+            if wanted is None:
+                findings.append(f"{path}:{at}: {mark[1]} has no snippet `{mark[2]}`")
+            elif body != wanted.split("\n"):
+                findings.append(f"{path}:{at}: differs from `{mark[2]}` in {mark[1]}")
+                body = wanted.split("\n")
+        result += [*body, *lines[end : end + 1]]
+        at = end + 1
     return "\n".join(result), findings
 
 
-def end_of_block(lines: list[str], at: int) -> int | None:
-    """The line that closes the code block which begins at `at`, if one does."""
-    if at >= len(lines) or not lines[at].startswith("```"):
-        return None
-    return next((number for number in range(at + 1, len(lines)) if lines[number] == "```"), None)
-
-
-def documents(root: Path) -> list[Path]:
-    return sorted([*root.glob("*.md"), *(root / "docs").rglob("*.md")])
-
-
-def check(root: Path, fix: bool) -> list[Finding]:
-    snippets, findings = all_snippets(root)
+def check(root: Path, fix: bool) -> list[str]:
+    snippets: Snippets = {}
+    findings = []
+    for file in (each for folder in SOURCE_FOLDERS for each in sorted((root / folder).rglob("*"))):
+        if file.suffix in SOURCE_SUFFIXES:
+            found, wrong = read_snippets(file.relative_to(root).as_posix(), file.read_text(encoding="utf-8"))
+            snippets |= found
+            findings += wrong
     quoted: set[tuple[str, str]] = set()
-    for file in documents(root):
+    for file in sorted([*root.glob("*.md"), *(root / "docs").rglob("*.md")]):
         text = file.read_text(encoding="utf-8")
-        path = file.relative_to(root).as_posix()
-        right, wrong = check_document(path, text, snippets, quoted)
+        right, wrong = check_document(file.relative_to(root).as_posix(), text, snippets, quoted)
         if fix and right != text:
             file.write_text(right, encoding="utf-8")
-            wrong = [each for each in wrong if "differs" not in each.message]
+            wrong = [each for each in wrong if ": differs from " not in each]
         findings += wrong
-    for path, name in sorted(snippets.keys() - quoted):
-        findings.append(Finding(path, 1, f"no document quotes the snippet `{name}`"))
-    return findings
+    return findings + [f"{path}:1: no document quotes the snippet `{name}`"
+                       for path, name in sorted(snippets.keys() - quoted)]
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="Compares code in documents with the files it is from.")
-    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent,
-                        metavar="DIR", help="the project to check (default: the one this file is in)")
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent, metavar="DIR")
     parser.add_argument("--fix", action="store_true", help="write the snippets into the documents")
     options = parser.parse_args(arguments)
 
     findings = check(options.root, options.fix)
-    for finding in findings:
-        print(finding)
-    print(f"snippets: {len(findings)} findings")
+    print(*findings, f"snippets: {len(findings)} findings", sep="\n")
     return 1 if findings else 0
 
 

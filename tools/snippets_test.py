@@ -1,21 +1,8 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: BSL-1.0
-"""Tests of snippets.py: small trees of a source and a document, right and wrong.
+"""Tests of snippets.py: small trees of a source and a document, right and wrong."""
 
-Run it directly, or with `python3 -m unittest tools/snippets_test.py`.
-"""
-
-import contextlib
-import io
-import sys
-import tempfile
-import unittest
-from pathlib import Path
-
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-import snippets  # noqa: E402  (the path must be known first)
+import pytest
+import snippets
 
 SOURCE = """\
 // A program.
@@ -29,87 +16,53 @@ class thing {
     // end of snippet
 };
 """
-CODE = """\
-void member() {
-    first();
-
-    second();
-}
-"""
+CODE = "void member() {\n    first();\n\n    second();\n}\n"
+MARK = "<!-- snippet: examples/a.cpp member -->\n"
+GUIDE = f"# A guide\n\n{MARK}```cpp\n{CODE}```\n\nWords.\n"
+END = "    // end of snippet\n"
 
 
-def document(code: str = CODE, marker: str = "<!-- snippet: examples/a.cpp member -->") -> str:
-    return f"# A guide\n\n{marker}\n```cpp\n{code}```\n\nMore words.\n"
+@pytest.fixture
+def findings_of(tmp_path):
+    def run(source=SOURCE, guide=GUIDE, fix=False):
+        for path, text in (("examples/a.cpp", source), ("docs/guide/a.md", guide)):
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / path).write_text(text, encoding="utf-8")
+        return snippets.check(tmp_path, fix), (tmp_path / "docs/guide/a.md").read_text(encoding="utf-8")
+    return run
 
 
-class SnippetsTest(unittest.TestCase):
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = Path(folder.name)
-
-    def write(self, path: str, text: str) -> None:
-        where = self.root / path
-        where.parent.mkdir(parents=True, exist_ok=True)
-        where.write_text(text, encoding="utf-8")
-
-    def run_on(self, source: str, guide: str, *arguments: str) -> tuple[int, str]:
-        self.write("examples/a.cpp", source)
-        self.write("docs/guide/a.md", guide)
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said):
-            status = snippets.main(["--root", str(self.root), *arguments])
-        return status, said.getvalue()
-
-    def check_finding(self, source: str, guide: str, finding: str) -> None:
-        status, said = self.run_on(source, guide)
-        self.assertEqual(status, 1)
-        self.assertIn(finding, said)
-
-    def test_a_quotation_without_its_indentation_is_right(self) -> None:
-        status, said = self.run_on(SOURCE, document())
-        self.assertEqual((status, said), (0, "snippets: 0 findings\n"))
-
-    def test_a_document_that_differs_is_found_at_its_line(self) -> None:
-        self.check_finding(SOURCE, document(CODE.replace("first", "zeroth")),
-                           "docs/guide/a.md:4: differs from `member` in examples/a.cpp")
-
-    def test_a_source_that_was_changed_since_is_found(self) -> None:
-        self.check_finding(SOURCE.replace("second", "third"), document(), "differs from `member`")
-
-    def test_one_line_more_or_less_is_found(self) -> None:
-        self.check_finding(SOURCE, document(CODE + "\n"), "differs")
-        self.check_finding(SOURCE, document(CODE.replace("    second();\n", "")), "differs")
-
-    def test_fix_writes_the_snippet_and_nothing_else(self) -> None:
-        status, _ = self.run_on(SOURCE, document("anything\n"), "--fix")
-        self.assertEqual(status, 0)
-        fixed = (self.root / "docs/guide/a.md").read_text(encoding="utf-8")
-        self.assertEqual(fixed, document())
-
-    def test_a_snippet_or_a_file_that_is_not_there_is_found_and_not_fixed(self) -> None:
-        for marker in ("<!-- snippet: examples/a.cpp other -->", "<!-- snippet: examples/b.cpp member -->"):
-            status, said = self.run_on(SOURCE, document(marker=marker), "--fix")
-            self.assertEqual(status, 1)
-            self.assertIn("has no snippet", said)
-
-    def test_a_snippet_that_nobody_quotes_is_found(self) -> None:
-        self.check_finding(SOURCE, "# A guide\n", "no document quotes the snippet `member`")
-
-    def test_a_marker_without_a_code_block_is_found(self) -> None:
-        marker = "<!-- snippet: examples/a.cpp member -->\n"
-        self.check_finding(SOURCE, marker + "words\n", "no code block follows")
-        self.check_finding(SOURCE, document().replace("```\n\nMore", "More"), "it never ends")
-
-    def test_snippets_that_do_not_end_or_begin_are_found(self) -> None:
-        end = "    // end of snippet\n"
-        self.check_finding(SOURCE.replace(end, ""), "# A guide\n", "`member` never ends")
-        self.check_finding(SOURCE + end, document(), "the end of a snippet that has not begun")
-        self.check_finding(SOURCE.replace(end, "") + SOURCE, document(), "`member` has not ended here")
-
-    def test_two_snippets_of_one_name_are_found(self) -> None:
-        self.check_finding(SOURCE + SOURCE, document(), "a second snippet `member`")
+@pytest.mark.parametrize("more", [
+    "", GUIDE, "<!-- not compiled: a mistake -->\n```cpp\nwrong();\n```\n", "```\n./dev check\n```\n",
+    "```cmake\nproject(a)\n```\n", "```text\n<!-- not compiled: in a text -->\n```\n",
+])
+def test_quotations_excuses_and_other_languages_are_right(findings_of, more):
+    assert findings_of(guide=GUIDE + more) == ([], GUIDE + more)
 
 
-if __name__ == "__main__":
-    unittest.main()
+@pytest.mark.parametrize(("was", "now"), [
+    ("first", "zeroth"), ("    second();\n", ""), ("}\n", "}\n\n"), (CODE, ""), (CODE, "\n"),
+])
+def test_a_document_that_differs_is_found_at_its_line_and_fixed(findings_of, was, now):
+    findings, _ = findings_of(guide=GUIDE.replace(was, now))
+    assert findings == ["docs/guide/a.md:4: differs from `member` in examples/a.cpp"]
+    assert findings_of(guide=GUIDE.replace(was, now), fix=True) == ([], GUIDE)
+
+
+@pytest.mark.parametrize(("source", "guide", "finding"), [
+    (SOURCE, GUIDE.replace("cpp member", "cpp other"), "examples/a.cpp has no snippet `other`"),
+    (SOURCE, GUIDE.replace("a.cpp", "b.cpp"), "examples/b.cpp has no snippet `member`"),
+    (SOURCE, "# A guide\n", "examples/a.cpp:1: no document quotes the snippet `member`"),
+    (SOURCE, GUIDE.replace(MARK, ""), "docs/guide/a.md:3: C++ that is no quotation and not excused"),
+    (SOURCE, GUIDE + "<!-- not compiled:  -->\n```cpp\nx();\n```\n", "a.md:14: C++ that is no quotation"),
+    (SOURCE, GUIDE + "<!-- not compiled: no -->\nWords.\n", "a.md:14: no code block follows"),
+    (SOURCE, GUIDE + "<!-- not compiled: no -->\n```\nls\n```\n", "a.md:14: C++ that is no quotation"),
+    (SOURCE, GUIDE.replace("```\n\nW", "W"), "docs/guide/a.md:4: a code block that never ends"),
+    (SOURCE.replace(END, ""), GUIDE, "examples/a.cpp:1: `member` never ends"),
+    (SOURCE + END, GUIDE, "examples/a.cpp:11: a snippet in a snippet, or an end without a beginning"),
+    (SOURCE.replace(END, "") + SOURCE, GUIDE, "examples/a.cpp:12: a snippet in a snippet"),
+    (SOURCE + SOURCE, GUIDE, "examples/a.cpp:19: a second snippet `member`"),
+])
+def test_what_is_wrong_is_found_and_not_fixed(findings_of, source, guide, finding):
+    for fix in (False, True):
+        assert any(finding in each for each in findings_of(source, guide, fix)[0])
