@@ -1,102 +1,77 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSL-1.0
-"""The tests that took longest, and what failed, again, where a reader looks first: at the end.
+"""The slowest tests, and failed tests once more: at the end of a run, where a reader looks first.
 
-Usage: `tools/test_results.py [--slowest N] FILE...`, each a JUnit file that ctest wrote. Each test that
-failed is printed with its preset (the folder that its file lies in), its name and the end of its output;
-what was left out is counted. A test that has passed when it was run again (FILE-again.xml beside FILE.xml)
-is unsteady, and printed as well. With --slowest, the N slowest tests of each preset stand before them, with
-the seconds that all of its tests took together. Nothing else is printed when nothing failed. The exit code
-is 0, or 2 if a file cannot be read.
+Usage: `tools/test_results.py [--slowest N] FILE...`, JUnit files that ctest wrote. Each test that failed is
+printed with its preset (the folder of the file), its name and its last lines. A test that passed in
+FILE-again.xml is unsteady, and printed as well. With --slowest, the N slowest tests of each preset come
+first, with the seconds of all its tests. The exit code is 0, or 2 if a file cannot be read.
 
-A run of all presets prints some ten thousand lines, and many CI systems keep only the last hundred.
+A run of all presets prints ten thousand lines, and many CI systems keep the last hundred only.
 """
 
 import argparse
 import sys
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 TESTS_MAX = 10
 LINES_MAX = 25
 
 
-@dataclass(frozen=True)
-class Failure:
-    preset: str
-    name: str
-    seconds: float
-    output: str
-    unsteady: bool
-
-    @property
-    def verdict(self) -> str:
-        return "UNSTEADY, failed once" if self.unsteady else "FAILED"
-
-    def __str__(self) -> str:
-        lines = self.output.rstrip().splitlines() or ["(it printed nothing)"]
-        hidden = len(lines) - LINES_MAX
-        if hidden > 0:
-            lines = [f"({hidden} lines before these)", *lines[hidden:]]
-        title = f"{self.preset}: {self.verdict} after {self.seconds:.1f} s: {self.name}"
-        return "\n".join([title, *("    " + line for line in lines)])
+def cases_of(path: Path) -> list[ElementTree.Element]:
+    return list(ElementTree.parse(path).iter("testcase"))
 
 
-def failures(path: Path) -> Iterator[Failure]:
-    """ctest says "run" of a test that passed, "disabled" of one that was not to run, "fail" of one that
-    failed, and "notrun" both of one that could not be started and of one that skipped itself."""
-    passed_again = passed(path.with_stem(f"{path.stem}-again"))
-    for case in ElementTree.parse(path).iter("testcase"):
-        status = case.get("status")
-        skipped = case.find("skipped")
-        reason = "" if skipped is None else skipped.get("message", "")
-        if status in ("run", "disabled") or reason.startswith("SKIP_"):
-            continue
-        name = case.get("name", "?")
-        output = case.findtext("system-out") or reason
-        seconds = float(case.get("time", "0"))
-        yield Failure(path.parent.name, name, seconds, output, name in passed_again)
+def has_failed(case: ElementTree.Element) -> bool:
+    """ctest's status is "run" if a test passed, "disabled" if it was not to run, "fail" if it failed, and
+    "notrun" both if it could not start and if it skipped itself."""
+    skipped = case.find("skipped")
+    skips_itself = skipped is not None and skipped.get("message", "").startswith("SKIP_")
+    return case.get("status") not in ("run", "disabled") and not skips_itself
 
 
-def slowest(path: Path, count: int) -> Iterator[str]:
-    """A title and a line for each of the slowest tests of a preset."""
-    cases = [(float(case.get("time", "0")), case.get("name", "?"))
-             for case in ElementTree.parse(path).iter("testcase")]
-    total = sum(seconds for seconds, _ in cases)
-    yield f"{path.parent.name}: {len(cases)} tests of {total:.0f} s; the slowest:"
-    for seconds, name in sorted(cases, reverse=True)[:count]:
-        yield f"{seconds:8.1f} s  {name}"
+def output_of(case: ElementTree.Element) -> list[str]:
+    skipped = case.find("skipped")
+    reason = "" if skipped is None else skipped.get("message", "")
+    lines = (case.findtext("system-out") or reason).rstrip().splitlines() or ["(it printed nothing)"]
+    hidden = len(lines) - LINES_MAX
+    return [f"({hidden} lines before these)", *lines[hidden:]] if hidden > 0 else lines
 
 
-def passed(path: Path) -> set[str]:
-    if not path.exists():
-        return set()
-    cases = ElementTree.parse(path).iter("testcase")
-    return {case.get("name", "?") for case in cases if case.get("status") == "run"}
+def slowest(preset: str, cases: list[ElementTree.Element], count: int) -> list[str]:
+    times = sorted(((float(case.get("time", 0)), case.get("name", "?")) for case in cases), reverse=True)
+    total = sum(seconds for seconds, _ in times)
+    return [f"{preset}: {len(times)} tests of {total:.0f} s; the slowest:",
+            *(f"{seconds:8.1f} s  {name}" for seconds, name in times[:count])]
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="Prints the tests that took longest, and those that failed.")
     parser.add_argument("--slowest", type=int, default=0, metavar="N", help="how many of each preset")
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="a JUnit file that ctest wrote")
-    arguments = parser.parse_args()
-    failed: list[Failure] = []
-    for path in arguments.files:
+    options = parser.parse_args(arguments)
+    failed = []
+    for path in options.files:
         try:
-            failed += failures(path)
-            if arguments.slowest > 0:
-                print(*slowest(path, arguments.slowest), sep="\n")
+            cases, again = cases_of(path), path.with_stem(f"{path.stem}-again")
+            ran_again = cases_of(again) if again.exists() else []
+            passed = {each.get("name") for each in ran_again if each.get("status") == "run"}
         except (OSError, ElementTree.ParseError) as error:
             print(f"test_results: {path}: {error}", file=sys.stderr)
             return 2
-    for failure in failed[:TESTS_MAX]:
-        print(failure)
-    for failure in failed[TESTS_MAX:]:
-        print(f"{failure.preset}: {failure.verdict}, too: {failure.name}")
+        if options.slowest > 0:
+            print(*slowest(path.parent.name, cases, options.slowest), sep="\n")
+        for case in filter(has_failed, cases):
+            verdict = "UNSTEADY, failed once" if case.get("name") in passed else "FAILED"
+            failed.append((f"{path.parent.name}: {verdict}", case))
+    for title, case in failed[:TESTS_MAX]:
+        print(f"{title} after {float(case.get('time', 0)):.1f} s: {case.get('name')}")
+        print(*(f"    {line}" for line in output_of(case)), sep="\n")
+    for title, case in failed[TESTS_MAX:]:
+        print(f"{title}, too: {case.get('name')}")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

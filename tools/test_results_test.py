@@ -1,25 +1,14 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: BSL-1.0
-"""Tests of test_results.py: what ctest itself writes, of tests that end in each way there is.
+"""Tests of test_results.py: what ctest itself writes of tests that end in each way."""
 
-Run it directly, or with `python3 -m unittest tools/test_results_test.py`.
-"""
-
-import contextlib
-import io
+import re
 import subprocess
-import sys
-import tempfile
-import unittest
-from pathlib import Path
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-import test_results  # noqa: E402  (the path must be known first)
+import pytest
+import test_results
 
 ENDS = """\
-cmake_minimum_required(VERSION 3.25)
+cmake_minimum_required(VERSION 3.22)
 project(ends NONE)
 enable_testing()
 add_test(NAME passes COMMAND sh -c "echo all is well")
@@ -36,88 +25,58 @@ set_tests_properties(is_disabled PROPERTIES DISABLED ON)
 """
 
 
-def printed(*arguments: Path | str) -> tuple[int, str]:
-    out, err = io.StringIO(), io.StringIO()
-    sys.argv = ["test_results.py", *map(str, arguments)]
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = test_results.main()
-    return code, out.getvalue() + err.getvalue()
+@pytest.fixture
+def printed(tmp_path, capsys):
+    results = tmp_path / "some_preset/results.xml"
+    results.parent.mkdir()
+
+    def run(*arguments, cases=None, again=""):
+        if cases is not None:
+            results.write_text(f"<testsuite>{cases}</testsuite>", encoding="utf-8")
+        if again:
+            results.with_stem("results-again").write_text(f"<testsuite>{again}</testsuite>", encoding="utf-8")
+        return test_results.main([*arguments, str(results)]), *capsys.readouterr()
+    run.results = results
+    return run
 
 
-class Ends(unittest.TestCase):
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        self.results = self.folder / "some_preset" / "results.xml"
-        self.results.parent.mkdir()
-
-    def run_ctest(self, *filters: str) -> None:
-        (self.folder / "CMakeLists.txt").write_text(ENDS)
-        subprocess.run(["cmake", "-S", ".", "-B", "build"], cwd=self.folder, check=True, capture_output=True)
-        ctest = ["ctest", "--test-dir", "build", "--output-junit", str(self.results), *filters]
-        subprocess.run(ctest, cwd=self.folder, check=False, capture_output=True)
-
-    def test_each_failed_test_is_shown_with_its_last_words(self) -> None:
-        self.run_ctest()
-        code, text = printed(self.results)
-        self.assertEqual(code, 0)
-        self.assertRegex(text, r"some_preset: FAILED after 0\.\d s: fails\n    1 is not 2\n")
-        self.assertRegex(text, r"some_preset: FAILED after 0\.\d s: is_silent\n    \(it printed nothing\)\n")
-        self.assertRegex(text, r"some_preset: FAILED after 1\.\d s: hangs\n")
-        self.assertRegex(text, r"FAILED after 0\.0 s: is_missing\n    Unable to find executable")
-        for fine in ("passes", "skips_itself", "is_disabled"):
-            self.assertNotIn(fine, text)
-
-    def test_long_output_is_cut_in_front(self) -> None:
-        self.run_ctest("--tests-regex", "talks")
-        _, text = printed(self.results)
-        lines = [line.strip() for line in text.splitlines()[1:]]
-        self.assertEqual(lines, ["(75 lines before these)", *(str(number) for number in range(76, 101))])
-
-    def test_many_failures_are_named_one_by_one(self) -> None:
-        cases = "".join(f'<testcase name="t{n}" status="fail" time="1"/>' for n in range(13))
-        self.results.write_text(f"<testsuite>{cases}</testsuite>")
-        _, text = printed(self.results)
-        self.assertEqual(text.count("FAILED after"), test_results.TESTS_MAX)
-        self.assertTrue(text.endswith("some_preset: FAILED, too: t12\n"))
-
-    def test_what_has_passed_when_it_was_run_again_is_unsteady(self) -> None:
-        self.results.write_text(
-            '<testsuite><testcase name="shaky" status="fail" time="1"><system-out>1 is not 2</system-out>'
-            '</testcase><testcase name="broken" status="fail" time="2"/></testsuite>'
-        )
-        self.results.with_stem("results-again").write_text(
-            '<testsuite><testcase name="shaky" status="run"/><testcase name="broken" status="fail"/>'
-            "</testsuite>"
-        )
-        code, text = printed(self.results)
-        self.assertEqual(code, 0)
-        self.assertIn("some_preset: UNSTEADY, failed once after 1.0 s: shaky\n    1 is not 2\n", text)
-        self.assertIn("some_preset: FAILED after 2.0 s: broken\n", text)
-
-    def test_nothing_is_said_when_nothing_failed(self) -> None:
-        self.run_ctest("--tests-regex", "passes|skips_itself|is_disabled")
-        self.assertEqual(printed(self.results), (0, ""))
-        self.assertEqual(printed(), (0, ""))
-
-    def test_the_slowest_tests_come_first_with_the_time_of_all(self) -> None:
-        cases = "".join(f'<testcase name="t{n}" status="run" time="{n}"/>' for n in range(5))
-        self.results.write_text(f"<testsuite>{cases}</testsuite>")
-        code, text = printed("--slowest", "2", self.results)
-        self.assertEqual(code, 0)
-        self.assertEqual(text.splitlines(), ["some_preset: 5 tests of 10 s; the slowest:",
-                                             "     4.0 s  t4", "     3.0 s  t3"])
-
-    def test_a_file_that_cannot_be_read_is_named(self) -> None:
-        code, text = printed(self.results)
-        self.assertEqual(code, 2)
-        self.assertIn("No such file", text)
-        self.results.write_text("<testsuite>")
-        code, text = printed(self.results)
-        self.assertEqual(code, 2)
-        self.assertIn(str(self.results), text)
+def test_each_failed_test_is_shown_with_its_last_words(printed, tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text(ENDS, encoding="utf-8")
+    subprocess.run(["cmake", "-S", ".", "-B", "build"], cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run(["ctest", "--test-dir", "build", "--output-junit", printed.results], cwd=tmp_path,
+                   check=False, capture_output=True)
+    code, text, _ = printed()
+    assert code == 0
+    assert re.search(r"some_preset: FAILED after 0\.\d s: fails\n    1 is not 2\n", text)
+    assert re.search(r"some_preset: FAILED after 0\.\d s: is_silent\n    \(it printed nothing\)\n", text)
+    assert re.search(r"some_preset: FAILED after 1\.\d s: hangs\n", text)
+    assert re.search(r"FAILED after 0\.0 s: is_missing\n    Unable to find executable", text)
+    assert "    (75 lines before these)\n    76\n" in text
+    assert not re.search("passes|skips_itself|is_disabled", text)
 
 
-if __name__ == "__main__":
-    unittest.main()
+def test_many_failures_are_named_one_by_one(printed):
+    _, text, _ = printed(cases="".join(f'<testcase name="t{n}" status="fail" time="1"/>' for n in range(13)))
+    assert text.count("FAILED after") == test_results.TESTS_MAX
+    assert text.endswith("some_preset: FAILED, too: t12\n")
+
+
+def test_a_test_that_passed_when_it_was_run_again_is_unsteady(printed):
+    shaky = '<testcase name="shaky" status="fail" time="1"><system-out>1 is not 2</system-out></testcase>'
+    broken = '<testcase name="broken" status="fail" time="2"/>'
+    _, text, _ = printed(cases=shaky + broken, again='<testcase name="shaky" status="run"/>' + broken)
+    assert "some_preset: UNSTEADY, failed once after 1.0 s: shaky\n    1 is not 2\n" in text
+    assert "some_preset: FAILED after 2.0 s: broken\n" in text
+
+
+def test_the_slowest_tests_come_first_with_the_time_of_all(printed):
+    _, text, _ = printed("--slowest", "2", cases="".join(
+        f'<testcase name="t{n}" status="run" time="{n}"/>' for n in range(5)))
+    assert text == "some_preset: 5 tests of 10 s; the slowest:\n     4.0 s  t4\n     3.0 s  t3\n"
+
+
+@pytest.mark.parametrize("cases", [None, "<testcase>"])
+def test_a_file_that_cannot_be_read_is_named(printed, cases):
+    code, text, error = printed(cases=cases)
+    assert (code, text) == (2, "")
+    assert str(printed.results) in error
