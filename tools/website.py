@@ -295,7 +295,7 @@ def navigation(pages: Pages, with_report: bool) -> list:
                 for path in sorted(pages.sources) if path.startswith(EXAMPLES)]
     project = ("ARCHITECTURE.md", "CHANGELOG.md", "docs/VERSIONING.md", "SECURITY.md", "CONTRIBUTING.md",
                "docs/STYLE.md", "docs/TESTING.md", "docs/public-reports.md", "tests/judges/README.md",
-               "lab/README.md")
+               "lab/README.md", "lab/last_run.md")
     chapters = {
         "Guide": in_sections(pages, "docs/guide"),
         "Reference": [each for each in ("docs/reference.md", "docs/inventory.md") if each in there],
