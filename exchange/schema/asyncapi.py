@@ -4,9 +4,9 @@
 # The JSON protocol as others' tools read it: made of the schemas, so that there is no second list of fields.
 """Writes an AsyncAPI 3.0 document of what clients and the exchange say to each other in JSON over WebSocket.
 
-    asyncapi.py [--check] FILE
+    asyncapi.py FILE
 
-With --check it compares, and ends with 1 if FILE is stale. asyncapi_page.py makes a page for people of it.
+A build has it as generated/exchange/schema/asyncapi.json. asyncapi_page.py makes a page for people of it.
 """
 
 from __future__ import annotations
@@ -373,24 +373,11 @@ class Document:
         return json.dumps(made, indent=1, ensure_ascii=True) + "\n"
 
 
-def written(text: str, path: Path, check: bool, maker: str) -> int:
-    """Writes it, or compares."""
-    if not check:
-        path.write_text(text, encoding="utf-8")
-        return 0
-    if path.exists() and path.read_text(encoding="utf-8") == text:
-        return 0
-    print(f"{path} is stale: run {maker} {path}", file=sys.stderr)
-    return 1
-
-
-def main(arguments: list[str]) -> int:
+def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description="Writes the JSON protocol as AsyncAPI.")
     parser.add_argument("file", type=Path)
-    parser.add_argument("--check", action="store_true")
-    options = parser.parse_args(arguments)
-    return written(Document().text(), options.file, options.check, "exchange/schema/asyncapi.py")
+    parser.parse_args(arguments).file.write_text(Document().text(), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])

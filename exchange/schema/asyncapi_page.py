@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: BSL-1.0
 #
 # For people: who reads a protocol wants tables, and not a tree of references.
-"""Writes a page of Markdown from an AsyncAPI document that asyncapi.py has made.
+"""Writes the JSON protocol, as asyncapi.py describes it, as a page of Markdown.
 
-asyncapi_page.py [--check] ASYNCAPI.json PAGE.md
+    asyncapi_page.py [--check] PAGE
+
+With --check it compares, and ends with 1 if PAGE is stale.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from asyncapi import written
+from asyncapi import Document
 
 
 def type_words(schema: dict) -> str:
@@ -76,8 +78,8 @@ def page_of(document: dict) -> str:
     lines = [
         "# The exchange in JSON over WebSocket",
         "",
-        "Made from [asyncapi.json](../schema/asyncapi.json) by asyncapi_page.py, and that from the schemas.",
-        "It is AsyncAPI 3.0, so generators of clients and pages can read it.",
+        "Made from the schemas by [asyncapi_page.py](../schema/asyncapi_page.py). For generators of clients,",
+        "`exchange/schema/asyncapi.py FILE` writes the same as AsyncAPI 3.0.",
         "",
         *textwrap.wrap(document["info"]["description"], 110),
         "",
@@ -125,12 +127,16 @@ def page_of(document: dict) -> str:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="Writes the page of the JSON protocol.")
-    parser.add_argument("document", type=Path)
     parser.add_argument("page", type=Path)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args(arguments)
-    page = page_of(json.loads(options.document.read_text(encoding="utf-8")))
-    return written(page, options.page, options.check, f"exchange/schema/asyncapi_page.py {options.document}")
+    page = page_of(json.loads(Document().text()))
+    if not options.check:
+        options.page.write_text(page, encoding="utf-8")
+    elif not options.page.exists() or options.page.read_text(encoding="utf-8") != page:
+        print(f"{options.page} is stale: exchange/schema/asyncapi_page.py writes it", file=sys.stderr)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 #
 # AsyncAPI's own parser reads our description of the JSON protocol: is it one?
-"""Lets npm's @asyncapi/parser read exchange/schema/asyncapi.json, and a copy with a
-mistake, which it has to find.
+"""Lets npm's @asyncapi/parser read what exchange/schema/asyncapi.py writes, and a copy with a mistake, which
+it has to find.
 
 Ends with 77, which ctest takes for skipped, if the parser cannot be had.
 """
@@ -14,8 +14,9 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "tests" / "judges"))
+sys.path[:0] = [str(ROOT / "tests" / "judges"), str(ROOT / "exchange" / "schema")]
 
+import asyncapi  # noqa: E402
 import toolbox  # noqa: E402
 
 SKIPPED = 77
@@ -44,11 +45,12 @@ def main() -> int:
     except toolbox.Missing as reason:
         print(f"asyncapi judge: {reason}")
         return SKIPPED
-    source = ROOT / "exchange" / "schema" / "asyncapi.json"
-    status, said = judged(folder, source)
-    print(said)
     with tempfile.TemporaryDirectory() as place:
-        wrong = json.loads(source.read_text(encoding="utf-8"))
+        document = Path(place) / "asyncapi.json"
+        asyncapi.main([str(document)])
+        status, said = judged(folder, document)
+        print(said)
+        wrong = json.loads(document.read_text(encoding="utf-8"))
         wrong["channels"]["order_entry"]["messages"]["login"] = {"$ref": "#/components/messages/nowhere"}
         broken = Path(place) / "broken.json"
         broken.write_text(json.dumps(wrong), encoding="utf-8")
