@@ -176,56 +176,10 @@ def test_what_is_no_text_and_what_is_long_is_cut(project, tmp_path, monkeypatch)
     assert "longlong\n(and so on)" in (staged / "long.txt.md").read_text(encoding="utf-8")
 
 
-HTML = {
-    "index.html": '<link rel="stylesheet" href="a.css"><a href="b/c.html#here">c</a><a href="./b/">b</a>'
-                  '<script src=d.js>"<a href=no>"</script><!-- <a href="no"> -->',
-    "b/index.html": '<h1 id="top">b</h1><a href="#top">up</a><a href="../index.html?x=1">home</a>',
-    "b/c.html": '<p id="here"><a href="https://example.org">away</a><a href="#here">&amp;</a>',
-    "404.html": '<a href="/b/c.html">c</a><a href="/">home</a>',
-    "a.css": "p { background: url(data:x) }",
-    "d.js": "",
-}
-
-
-def report_of(folder):
-    for name, text in HTML.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return website.check_html(folder)
-
-
-def test_pages_that_are_right_are_counted(tmp_path):
-    report = report_of(tmp_path)
-    assert report.findings == []
-    assert (report.pages, report.links, report.anchors) == (4, 9, 3)
-    assert report.elsewhere == {"https://example.org"}
-
-
-@pytest.mark.parametrize(("page", "finding"), [
-    ('<a href="gone.html">', "x.html: gone.html leads nowhere"),
-    ('<a href="b/c.html#there">', "x.html: b/c.html#there: no such place in b/c.html"),
-    ("<a href='#nowhere'>", "x.html: #nowhere: no such place in x.html"),
-    ('<img src="gone.png">', "x.html: gone.png leads nowhere"),
-    ('<script src="https://example.org/x.js"></script>',
-     "x.html: a part of it is from elsewhere: https://example.org/x.js"),
-    ('<link rel="stylesheet" href="//example.org/x.css">',
-     "x.html: a part of it is from elsewhere: //example.org/x.css"),
-    ('<a href="b/none/">', "x.html: b/none/ leads nowhere"),
-])
-def test_what_is_wrong_with_a_page_is_found(tmp_path, page, finding):
-    (tmp_path / "x.html").write_text(page, encoding="utf-8")
-    assert report_of(tmp_path).findings == [finding]
-
-
-@pytest.mark.parametrize("style", ["@import 'https://example.org/f.css';", "p{src:url(//example.org/f)}"])
-def test_a_style_that_takes_something_from_elsewhere_is_found(tmp_path, style):
-    (tmp_path / "x.css").write_text(style, encoding="utf-8")
-    assert [each.split(":")[0] for each in report_of(tmp_path).findings] == ["x.css"]
-
-
-def test_the_projects_own_documents_are_right():
-    root = website.Path(website.__file__).resolve().parent.parent
-    pages = website.find_pages(root)
-    assert len(pages.documents) > 80
-    assert pages.findings == []
+def test_a_warning_of_mkdocs_is_a_finding(project, tmp_path):
+    pages = website.find_pages(project())
+    mkdocs = tmp_path / "mkdocs"
+    mkdocs.touch(0o700)
+    for status, findings in (("0", []), ("1", ["WARNING - a dead link", "mkdocs ended with 1"])):
+        mkdocs.write_text(f"#!/bin/sh\necho INFO - no news\necho WARNING - a dead link\nexit {status}\n")
+        assert website.build_pages(pages, tmp_path / "build", str(mkdocs), None) == findings
