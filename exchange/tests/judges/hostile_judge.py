@@ -29,7 +29,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT / "tests" / "judges"), str(ROOT / "tools")]
+sys.path[:0] = [str(ROOT / "tests" / "judges"), str(ROOT / "exchange" / "bin" / "demo")]
 
 import demo  # noqa: E402
 from counted_verdicts import Verdicts  # noqa: E402

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT / "tests" / "judges"), str(ROOT / "tools")]
+sys.path[:0] = [str(ROOT / "tests" / "judges"), str(ROOT / "exchange" / "bin" / "demo")]
 
 import browser  # noqa: E402
 import demo  # noqa: E402

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """Tests of demo.py: what it reads, chooses and hears. exchange/tests/judges/page_judge.py runs the exchange.
 
-Run it directly, or with `python3 -m unittest tools/demo_test.py`.
+Run it directly, or with `python3 -m unittest exchange/bin/demo/demo_test.py`.
 """
 
 import json
@@ -31,10 +31,6 @@ while :; do sleep 0.05; done
 """
 
 
-def place(port: int, datagrams: bool = False) -> demo.Place:
-    return demo.Place("exchange.json", "order_entry.at", port, datagrams)
-
-
 class ConfigurationTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -44,16 +40,12 @@ class ConfigurationTest(unittest.TestCase):
     def test_comments_are_left_out_and_addresses_are_none(self):
         self.assertEqual(demo.read_config('{"origin": "http://a" // "b": 1\n}'), {"origin": "http://a"})
 
-    def test_each_port_that_is_listened_on_is_found_once(self):
-        found = demo.places(demo.CONFIGURATION)
-        self.assertEqual(len({each.port for each in found}), len(found))
-        told = {(each.file, each.key) for each in found}
-        self.assertIn(("exchange.json", "gateways.at"), told)
-        self.assertIn(("gateway.json", "order_entry.websocket_at"), told)
-        self.assertIn(("web.json", "at"), told)
-        self.assertNotIn("facility.at", {each.key for each in found})
-        self.assertIn(("exchange.json", "order_entry.at"), told)
-        self.assertEqual([each.key for each in found if each.datagrams], ["feed.requests"])
+    def test_each_port_is_found_once_and_none_in_a_comment(self):
+        self.folder.mkdir()
+        for name, text in (("a", '"at": "127.0.0.1:70", // "127.0.0.1:71"'), ("b", '"of": "127.0.0.1:70"')):
+            (self.folder / f"{name}.json").write_text(text, encoding="utf-8")
+        self.assertEqual(demo.ports_of(self.folder), [70])
+        self.assertIn(7103, demo.ports_of(demo.CONFIGURATION))
 
     def test_a_copy_says_the_same_where_only_its_owner_reads_it(self):
         made = demo.prepare(demo.CONFIGURATION, self.folder, with_free_ports=False)
@@ -73,19 +65,21 @@ class ConfigurationTest(unittest.TestCase):
         self.assertNotEqual(made["exchange.json"]["feed"]["to"], before["exchange.json"]["feed"]["to"])
         self.assertEqual(made["distributor.json"]["feed"]["from"], made["exchange.json"]["feed"]["to"])
         texts = "".join(each.read_text(encoding="utf-8") for each in self.folder.glob("*.json"))
-        old = {str(each.port) for each in demo.places(demo.CONFIGURATION)}
+        old = {str(each) for each in demo.ports_of(demo.CONFIGURATION)}
         self.assertEqual(old & set(re.findall(r"127\.0\.0\.1:(\d+)", texts)), set())
 
     def test_a_port_that_is_taken_is_named(self):
-        for kind, datagrams in ((socket.SOCK_STREAM, False), (socket.SOCK_DGRAM, True)):
+        self.folder.mkdir()
+        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
             with self.subTest(kind), socket.socket(socket.AF_INET, kind) as held:
                 held.bind(("127.0.0.1", 0))
-                if not datagrams:
+                if kind == socket.SOCK_STREAM:
                     held.listen()
-                taken = place(held.getsockname()[1], datagrams)
-                self.assertFalse(demo.is_free(taken))
-                self.assertIn(f"{taken.port} (order_entry.at in exchange.json)", str(taken))
-            self.assertTrue(demo.is_free(taken))
+                port = held.getsockname()[1]
+                (self.folder / "a.json").write_text(f'"127.0.0.1:{port}"', encoding="utf-8")
+                with self.assertRaisesRegex(demo.Trouble, f"127.0.0.1: {port}\\."):
+                    demo.check_ports(self.folder)
+            demo.check_ports(self.folder)
 
 
 class FiguresTest(unittest.TestCase):

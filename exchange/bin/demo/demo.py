@@ -4,7 +4,7 @@
 
     demo.py --build DIR [--seconds N] [--free-ports] [--no-measuring]
 
-Starts the processes that exchange/bin/demo describes under their supervisor, says where the page is and who
+Starts the processes that this folder describes under their supervisor, says where the page is and who
 may log in there, tells each second how trading goes, and meanwhile measures the eight scenarios on gyre and
 on Boost.Asio. After N seconds (60; 0: never), or at the first SIGINT, SIGTERM or SIGHUP, it ends all of them.
 
@@ -29,12 +29,10 @@ import sys
 import threading
 import time
 import webbrowser
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-CONFIGURATION = ROOT / "exchange" / "bin" / "demo"
+CONFIGURATION = Path(__file__).resolve().parent
+ROOT = CONFIGURATION.parents[2]
 LIFELINE = "EXCHANGE_LIFELINE"
 READY_SECONDS_MAX = 30.0
 END_SECONDS_MAX = 45.0
@@ -50,7 +48,6 @@ LAB = (sys.executable, "-B", ROOT / "lab" / "run.py")
 
 COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*')
 PLACE = re.compile(r"127\.0\.0\.1:([1-9]\d*)")
-CONNECTED = ("facility.", "exchange.")  # Where a process connects, and does not listen.
 GROUP = re.compile(r"(239(?:\.\d+){3}):(\d+)")
 
 
@@ -58,9 +55,7 @@ class Trouble(Exception):
     """Why there is no demonstration, in words for the one who wants it."""
 
 
-# --------------------------------------------------------------------------------------------------------
-# The configuration
-# --------------------------------------------------------------------------------------------------------
+# -------- The configuration --------
 
 
 def read_config(text: str) -> dict:
@@ -68,58 +63,28 @@ def read_config(text: str) -> dict:
     return json.loads(COMMENT.sub(lambda found: found[1] or "", text))
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where a process will listen."""
-
-    file: str
-    key: str
-    port: int
-    datagrams: bool
-
-    def __str__(self) -> str:
-        return f"{self.port} ({self.key} in {self.file})"
+def ports_of(folder: Path) -> list[int]:
+    """All ports of this machine that the configuration names. On each of them a process listens."""
+    texts = [path.read_text(encoding="utf-8") for path in folder.glob("*.json")]
+    return sorted({int(port) for text in texts for port in PLACE.findall(COMMENT.sub(r"\1", text))})
 
 
-def leaves(of: object, key: str = "") -> Iterator[tuple[str, object]]:
-    if isinstance(of, dict):
-        for name, each in of.items():
-            yield from leaves(each, f"{key}.{name}" if key else name)
-    elif isinstance(of, list):
-        for each in of:
-            yield from leaves(each, key)
-    else:
-        yield key, of
-
-
-def places(folder: Path) -> list[Place]:
-    """Each port once, in the file that has it first."""
-    found: dict[int, Place] = {}
-    for path in sorted(folder.glob("*.json"), key=lambda each: (each.name != "exchange.json", each.name)):
-        for key, value in leaves(read_config(path.read_text(encoding="utf-8"))):
-            place = PLACE.fullmatch(str(value))
-            if place and not key.startswith(CONNECTED):
-                port = int(place[1])
-                found.setdefault(port, Place(path.name, key, port, key == "feed.requests"))
-    return sorted(found.values(), key=lambda each: each.port)
-
-
-def is_free(place: Place) -> bool:
-    kind = socket.SOCK_DGRAM if place.datagrams else socket.SOCK_STREAM
-    with socket.socket(socket.AF_INET, kind) as probe:
-        if not place.datagrams:  # As our processes do: a lingering connection is in no way.
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+def is_free(port: int) -> bool:
+    """True if neither a listener nor a datagram socket of another program has it."""
+    with socket.socket() as listener, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
+        # As our processes do: a lingering connection is in no way.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", place.port))
-            if not place.datagrams:
-                probe.listen(1)
+            listener.bind(("127.0.0.1", port))
+            listener.listen(1)
+            datagrams.bind(("127.0.0.1", port))
         except OSError:
             return False
     return True
 
 
 def free_ports(count: int) -> list[int]:
-    """So many, all different; the kernel gives none of them away again soon."""
+    """Different ports, which the kernel does not give away again soon."""
     with contextlib.ExitStack() as held:
         probes = [held.enter_context(socket.socket()) for _ in range(count)]
         for each in probes:
@@ -136,9 +101,9 @@ def prepare(source: Path, folder: Path, with_free_ports: bool) -> dict[str, dict
     folder.mkdir(parents=True, mode=0o700)
     replaced: dict[str, str] = {}
     if with_free_ports:
-        known = places(source)
+        known = ports_of(source)
         *ports, of_group = free_ports(len(known) + 1)
-        replaced = {str(each.port): str(new) for each, new in zip(known, ports)}
+        replaced = {str(old): str(new) for old, new in zip(known, ports)}
     made = {}
     for path in sorted(source.glob("*.json")):
         text = PLACE.sub(lambda found: f"127.0.0.1:{replaced.get(found[1], found[1])}",
@@ -153,9 +118,7 @@ def prepare(source: Path, folder: Path, with_free_ports: bool) -> dict[str, dict
     return made
 
 
-# --------------------------------------------------------------------------------------------------------
-# The exchange
-# --------------------------------------------------------------------------------------------------------
+# -------- The exchange --------
 
 
 class Exchange:
@@ -167,7 +130,6 @@ class Exchange:
         self.over = threading.Event()
         self.said: list[str] = []    # By the traders, behind their first lines.
         self.faults: list[str] = []  # What went wrong, as the supervisor's log tells it.
-        self._ended: dict[str, str] = {}
         read, self._lifeline = os.pipe()
         try:
             # A group of its own: a terminal's Ctrl-C is ours, and ends what there is in order.
@@ -287,9 +249,7 @@ class Pulse:
         return ", ".join(words)
 
 
-# --------------------------------------------------------------------------------------------------------
-# The scenarios
-# --------------------------------------------------------------------------------------------------------
+# -------- The scenarios --------
 
 
 def end_with_parent() -> None:
@@ -345,9 +305,7 @@ interval that holds 1 decides nothing. `./dev bench exchange` is the full run.
 {drawn.stdout.rstrip()}"""
 
 
-# --------------------------------------------------------------------------------------------------------
-# The demonstration
-# --------------------------------------------------------------------------------------------------------
+# -------- The demonstration --------
 
 
 class Screen:
@@ -381,8 +339,8 @@ class Signals:
             signal.signal(each, lambda *_: self.asked.set())
 
 
-def check_places(folder: Path) -> None:
-    taken = [str(each) for each in places(folder) if not is_free(each)]
+def check_ports(folder: Path) -> None:
+    taken = [str(each) for each in ports_of(folder) if not is_free(each)]
     if taken:
         raise Trouble(f"another program has these ports on 127.0.0.1: {', '.join(taken)}. End it (another "
                       "demo?), or let the kernel choose: ./dev demo --free-ports")
@@ -436,7 +394,7 @@ def watch(screen: Screen, exchange: Exchange, signals: Signals, pulse: Pulse, me
 def demonstrate(asked: argparse.Namespace, screen: Screen, signals: Signals) -> int:
     folder = asked.build / "demo-run"
     made = prepare(CONFIGURATION, folder, asked.free_ports)
-    check_places(folder)
+    check_ports(folder)
     exchange = Exchange(asked.build / "exchange" / "bin", folder)
     measuring = None
     try:
@@ -456,10 +414,7 @@ def demonstrate(asked: argparse.Namespace, screen: Screen, signals: Signals) -> 
             screen.say(f"    traders: {each}")
     for each in exchange.faults:
         screen.say(f"demo: {each}")
-    if exchange.faults:
-        screen.say(f"demo: {exchange.log} tells more")
-    if not exchange.faults:
-        screen.say(NEXT)
+    screen.say(f"demo: {exchange.log} tells more" if exchange.faults else NEXT)
     return 1 if exchange.faults else 0
 
 
