@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Tests of headers.py, reference.py and inventory.py: a small project, right, and wrong in one way each."""
+"""Tests of headers.py, reference.py, module.py and inventory.py: a small project, right, and wrong once."""
 
 import headers
 import inventory
+import module
 import pytest
 import reference
 
@@ -191,6 +192,7 @@ io_result<file> first_end();
 io_result<file> last_end();
 
 void no_contract();
+file operator|(const file& left, const file& right);
 
 using log_file = file;  ///< A file that is written at its end.
 /// What answers.
@@ -348,6 +350,38 @@ def test_what_the_guide_names_is_on_the_page(project, code, missing):
     root = project(guide=f"`gyre::words`\n\n```cpp\n{code}\n```\ngyre::words\n")
     found = reference.check(root, fix=True)[0]
     assert found == ([f"docs/guide/files.md:4: `{missing}` is not in docs/reference.md"] if missing else [])
+
+
+def test_the_core_and_each_component_are_modules(project):
+    root = project()
+    for name, text in (("http/request", "namespace gyre::http {\n/// A request.\nclass request {\n"
+                        "    friend bool operator==(const request&, const request&) = default;\n};\n}"),
+                       ("interop/asio", "namespace gyre {\n/// A guest.\nclass asio_guest {};\n}")):
+        (root / f"include/gyre/{name}.hpp").parent.mkdir()
+        (root / f"include/gyre/{name}.hpp").write_text(f"// A header.\n{text}\n", encoding="utf-8")
+    files, names = module.modules_of(root)
+    assert (sorted(files), names) == (["gyre.cppm", "gyre.http.cppm"], 11)
+    core, http = files["gyre.cppm"], files["gyre.http.cppm"]
+    assert "#include <gyre/io/file.hpp>\n\nexport module gyre;\n" in core
+    assert "using std::coroutine_traits;" in core
+    assert "using gyre::name_bytes_max;\nusing gyre::operator|;\n}  // namespace gyre" in core
+    assert "export module gyre.http;\nimport gyre;\n" in http
+    assert "using gyre::http::request;" in http
+    assert "operator" not in http and "std" not in http
+    assert not any("asio" in text for text in files.values())
+
+
+def test_modules_are_compared_and_written(project):
+    root = project()
+    assert module.check(root, fix=True)[0] == []
+    assert module.check(root, fix=False)[0] == []
+    project(FILE.replace("name_bytes_max", "path_bytes_max"))
+    (root / "modules/gyre.gone.cppm").write_text("", encoding="utf-8")
+    assert module.check(root, fix=False)[0] == [
+        f"modules/{each}.cppm: not what the reference lists; --fix writes it"
+        for each in ("gyre", "gyre.gone")]
+    assert module.check(root, fix=True)[0] == []
+    assert not (root / "modules/gyre.gone.cppm").exists()
 
 
 def test_a_complete_inventory_is_right_and_its_counts_are_written(project):
