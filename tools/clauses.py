@@ -63,13 +63,10 @@ def table(found: Clauses) -> str:
 
 
 def listing(found: Clauses) -> str:
-    def in_order(clause: tuple[str, str]) -> list:
-        return [clause[0], *((not part.isdigit(), part.zfill(3)) for part in clause[1].split("."))]
-
+    in_order = sorted(found, key=lambda each: (each[0], [part.zfill(3) for part in each[1].split(".")]))
     return "\n".join(f"{document}, {section}: {'tested' if clause['tests'] else 'untested'}; "
                      + " ".join(clause["code"])
-                     for document, section in sorted(found, key=in_order)
-                     if (clause := found[document, section])["code"])
+                     for document, section in in_order if (clause := found[document, section])["code"])
 
 
 def main(arguments: list[str]) -> int:

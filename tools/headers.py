@@ -8,11 +8,13 @@ may decide them.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import itertools
 import json
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -404,3 +406,27 @@ class Reader:
 
 def strictest(mobilities: list[str]) -> str:
     return next((each for each in ("immovable", "move-only") if each in mobilities), "")
+
+
+# -------- For the programs that make files of them --------
+
+
+def is_stale(path: Path, text: str, fix: bool) -> bool:
+    """True if a file has another text, which `fix` replaces."""
+    if path.exists() and path.read_text(encoding="utf-8") == text:
+        return False
+    if fix:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return not fix
+
+
+def run(check: Callable[[Path, bool], tuple[list[str], str]], about: str, arguments: list[str]) -> int:
+    """The program: prints the findings of `check`, and what it has seen."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent, metavar="DIR")
+    parser.add_argument("--fix", action="store_true", help="write what is stale")
+    options = parser.parse_args(arguments)
+    findings, seen = check(options.root, options.fix)
+    print(*findings, f"{seen}; {len(findings)} findings", sep="\n")
+    return 1 if findings else 0

@@ -9,10 +9,9 @@ calls it, whether gyre has it (yes, partly, no), and why or where. Code spans ar
 - each part of include/gyre is in the table, or in tools/not_public.toml, which excuses nothing else;
 - yes has a name of gyre's, partly a name and a reason, no a reason; the counts above the tables are theirs.
 
-    tools/inventory.py [--root DIR] [--fix]         check, and print the counts; --fix writes them down
+    tools/inventory.py [--root DIR] [--fix]         --fix writes the counts
 """
 
-import argparse
 import fnmatch
 import re
 import sys
@@ -20,11 +19,10 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from headers import declarations
+from headers import declarations, is_stale, run
 from reference import NOT_PUBLIC, excuses, parts
 
 TABLE = "docs/inventory.md"
-LIBRARIES = ("asio", "corosio", "tokio")
 VERDICTS = ("yes", "partly", "no")
 COUNTS = ("<!-- counts: tools/inventory.py --fix writes them -->\n", "<!-- end of counts -->\n")
 SPAN = re.compile(r"`([^`]+)`")
@@ -110,35 +108,16 @@ def counts_of(rows: list[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def check(root: Path, fix: bool) -> tuple[list[str], list[Row]]:
+def check(root: Path, fix: bool) -> tuple[list[str], str]:
     text = (root / TABLE).read_text(encoding="utf-8")
     rows, findings = read_table(text)
     findings += check_rows(rows, declared(root)) + check_parts(rows, root)
     begin, end = COUNTS
-    head, _, rest = text.partition(begin)
-    old, _, tail = rest.partition(end)
-    if old != (new := counts_of(rows)):
-        if fix:
-            (root / TABLE).write_text(head + begin + new + end + tail, encoding="utf-8")
-        else:
-            findings.append(f"{TABLE}: the counts are not those of the rows")
-    return findings, rows
-
-
-def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(description="Compares docs/inventory.md with the public headers.")
-    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent, metavar="DIR")
-    parser.add_argument("--fix", action="store_true", help="write the counts into the document")
-    options = parser.parse_args(arguments)
-
-    findings, rows = check(options.root, options.fix)
-    for finding in findings:
-        print(finding)
-    count = Counter(row.verdict for row in rows)
-    print(f"inventory: {len(rows)} parts, " + ", ".join(f"{count[each]} {each}" for each in VERDICTS)
-          + f"; {len(findings)} findings")
-    return 1 if findings else 0
+    head, tail = text.partition(begin)[0], text.partition(end)[2]
+    if is_stale(root / TABLE, head + begin + counts_of(rows) + end + tail, fix):
+        findings.append(f"{TABLE}: the counts are not those of the rows")
+    return findings, f"inventory: {len(rows)} parts"
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run(check, __doc__.splitlines()[0], sys.argv[1:]))

@@ -11,8 +11,8 @@ In front of a block of the page stands who says it, about what, and how many lin
 `tools/mistakes.py --compiler "clang++ 19" --recorded DIR --program PATH [--fix]`: the compiler's words are
 in DIR, a file each, where the tests of tests/compile_fail left them; the program is run. Blocks of other
 compilers are left alone. A block that differs is printed, and the exit code is 1; `--fix` writes the page.
-Not compared are numbers of lines and columns, times, the width of margins and, of what g++ has built, names of
-functions, which the page has from clang.
+Not compared are numbers of lines and columns, times, the width of margins and, of programs that g++ built,
+names of functions, which the page has from clang.
 """
 
 import argparse

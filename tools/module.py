@@ -5,14 +5,13 @@
 A module includes the public headers and exports their names; it declares nothing of its own. Operators at
 namespace scope are exported, too. No module has the adapter to Asio, whose headers it would compile in.
 
-    tools/module.py [--root DIR] [--fix]            compare, and print the counts; --fix writes the modules
+    tools/module.py [--root DIR] [--fix]            --fix writes the modules
 """
 
-import argparse
 import sys
 from pathlib import Path
 
-from headers import declarations
+from headers import declarations, is_stale, run
 from reference import public_names
 
 FOLDER = "modules"
@@ -52,36 +51,18 @@ def modules_of(root: Path) -> tuple[dict[str, str], int]:
     return files, len(names)
 
 
-def check(root: Path, fix: bool) -> tuple[list[str], int, int]:
+def check(root: Path, fix: bool) -> tuple[list[str], str]:
     files, exported = modules_of(root)
-    findings = []
     folder = root / FOLDER
-    there = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.cppm")}
-    for name in sorted(files.keys() | there.keys()):
-        if there.get(name) == files.get(name):
-            continue
-        if not fix:
-            findings.append(f"{FOLDER}/{name}: not what the reference lists; --fix writes it")
-        elif name in files:
-            folder.mkdir(exist_ok=True)
-            (folder / name).write_text(files[name], encoding="utf-8")
-        else:
-            (folder / name).unlink()
-    return findings, len(files), exported
-
-
-def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(description="Compares the modules with the public headers.")
-    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent, metavar="DIR")
-    parser.add_argument("--fix", action="store_true", help="write the modules")
-    options = parser.parse_args(arguments)
-
-    findings, modules, exported = check(options.root, options.fix)
-    for finding in findings:
-        print(finding)
-    print(f"modules: {modules} with {exported} names; {len(findings)} findings")
-    return 1 if findings else 0
+    stale = [name for name, text in files.items() if is_stale(folder / name, text, fix)]
+    for path in folder.glob("*.cppm"):
+        if path.name not in files and fix:
+            path.unlink()
+        elif path.name not in files:
+            stale.append(path.name)
+    return ([f"{FOLDER}/{name}: not what the reference lists; --fix writes it" for name in stale],
+            f"modules: {len(files)} with {exported} names")
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run(check, __doc__.splitlines()[0], sys.argv[1:]))

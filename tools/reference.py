@@ -12,24 +12,22 @@ operators without a comment, functions that only `co_await` or a structured bind
 without a comment, and all below a comment `Implementation`.
 Checked is that
 
-- each name has a sentence, which members need not have: their number is told;
+- each name has a sentence; members need none;
 - each function with a clause `Errors` yields an error or an `io_result`, or what an argument decides;
 - each name that the guide's C++ has behind `gyre::`, `http::` or another namespace of gyre's is on the page;
 - the page is what would be written.
 
-    tools/reference.py [--root DIR] [--fix]         check, and print the counts; --fix writes the page
+    tools/reference.py [--root DIR] [--fix]         --fix writes the page
 """
 
-import argparse
 import fnmatch
 import re
 import sys
 import tomllib
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from headers import Declaration, declarations
+from headers import Declaration, declarations, is_stale, run
 
 PAGE = "docs/reference.md"
 GUIDE = "docs/guide"
@@ -50,7 +48,6 @@ LAYERS = {
     "web": "HTTP over TLS, files, URLs; component `web`",
     "test": "Worlds, scripts and faults for tests; component `test`",
 }
-MEMBERS = ("value", "option", "member", "constant", "constructor", "function")
 LABEL = re.compile(r"@\w|(?:Errors|Cancellation|Threads|Cost)(?:, \w+)*: ")
 ERRORS = re.compile(r".*\bErrors(?:, \w+)*: +(?! |none\b)")
 # A full stop ends a sentence where a capital letter, a name in code or nothing follows.
@@ -314,44 +311,19 @@ def page_of(names: list[Name], root: Path) -> str:
     return "\n".join(lines)
 
 
-def check(root: Path, fix: bool) -> tuple[list[str], list[Name]]:
+def check(root: Path, fix: bool) -> tuple[list[str], str]:
     names = public_names(root)
     findings = [f"include/gyre/{name.header}.hpp: layer `{name.layer}` has no place on the page"
                 for name in names if name.layer not in LAYERS]
     findings += [f"include/gyre/{name.header}.hpp: {name.name} has no sentence"
                  for name in names if not name.sentence]
     findings += without_error(root) + missing_in_guide(root, names)
-    page = page_of(names, root)
-    path = root / PAGE
-    if not path.exists() or path.read_text(encoding="utf-8") != page:
-        if fix:
-            path.write_text(page, encoding="utf-8")
-        else:
-            findings.append(f"{PAGE}: not what the headers say; --fix writes it")
-    return findings, names
-
-
-def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(description="Compares docs/reference.md with the public headers.")
-    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent, metavar="DIR")
-    parser.add_argument("--fix", action="store_true", help="write the page")
-    options = parser.parse_args(arguments)
-
-    findings, names = check(options.root, options.fix)
-    for finding in findings:
-        print(finding)
-    said = sum(1 for name in names if name.sentence)
-    members = [(each.kind, len(each.codes) if each.kind == "value" else 1, each.sentence)
-               for name in names for each in name.members]
-    counts = Counter(dict.fromkeys(MEMBERS, 0))
-    for kind, number, _ in members:
-        counts[kind] += number
-    untold = sum(number for _, number, sentence in members if not sentence)
-    print("members: " + ", ".join(f"{number} {kind}s" for kind, number in counts.items()))
-    print(f"reference: {len(names)} names, {said} of them with a sentence, and {counts.total()} members, "
-          f"{untold} of them without; {len(findings)} findings")
-    return 1 if findings else 0
+    if is_stale(root / PAGE, page_of(names, root), fix):
+        findings.append(f"{PAGE}: not what the headers say; --fix writes it")
+    members = [each.sentence for name in names for each in name.members]
+    return findings, (f"reference: {len(names)} names, and {len(members)} rows of members, "
+                      f"{members.count('')} of them without a sentence")
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run(check, __doc__.splitlines()[0], sys.argv[1:]))

@@ -9,7 +9,6 @@ DIR/src and lets MkDocs make DIR/html of them. MkDocs is strict: a dead link or 
 What is copied keeps its path, so links between documents stay as they are. What a document links to beside
 documents becomes a page as well: a source with its text, a folder with a list of what is in it. So each link
 that works in the repository works on the pages, and none leads to a place where the project is hosted.
-`--report FILE`: a report of the lab, as `./dev bench report RUN --html DIR` draws it, is a page of them, too.
 
 (It is not called site.py: Python has a module `site`.)
 """
@@ -35,9 +34,6 @@ START = "README.md"
 FOUND_FIRST = "docs/guide/"  # Where it and another page have a word that is searched for.
 LISTED = ("examples", "docs/decisions")  # Folders that get a list though no document links to them.
 CONFIGURATION = "docs/site"
-REPORT = "docs/lab_report.html"  # Where the pages have a report of the lab, which is none of MkDocs'.
-WAY_BACK = {"</title>": '</title><link rel="icon" href="../assets/images/favicon.png">',
-            "<header>": '<header><p><a href="../index.html">gyre: documents</a></p>'}
 
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 CODE_SPAN = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
@@ -282,7 +278,7 @@ def in_sections(pages: Pages, folder: str) -> list:
     return [*first, *({heading: paths} for heading, paths in sections.items()), *left]
 
 
-def navigation(pages: Pages, with_report: bool) -> list:
+def navigation(pages: Pages) -> list:
     """The chapters. Their titles are those of the documents; what is not there is left out."""
     there = pages.all_pages()
 
@@ -301,13 +297,12 @@ def navigation(pages: Pages, with_report: bool) -> list:
         "Examples": [*(["examples/index.md"] if "examples" in pages.folders else []), *examples],
         "Exchange": below("exchange/docs", ("exchange/README.md",)),
         "Decisions": below("docs/decisions", ("docs/decisions/index.md",)),
-        "Project": [*(each for each in project if each in there),
-                    *([{"The lab's last report": REPORT}] if with_report else [])],
+        "Project": [each for each in project if each in there],
     }
     return [{"Start": START}, *({name: entries} for name, entries in chapters.items() if entries)]
 
 
-def stage(pages: Pages, build: Path, report: Path | None = None) -> None:
+def stage(pages: Pages, build: Path) -> None:
     """Writes all pages as Markdown to `build/src`, and the configuration beside them."""
     if (build / "src").exists():
         shutil.rmtree(build / "src")
@@ -318,12 +313,7 @@ def stage(pages: Pages, build: Path, report: Path | None = None) -> None:
         elif path == START:
             texts[path] = f"---\nhide: [navigation]\n---\n{texts[path]}"  # There is nothing beside it.
     for path in pages.sources:
-        try:
-            text = (pages.root / path).read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            text = "(no text)"
-        if len(text) > SOURCE_CHARACTERS_MAX:
-            text = text[:SOURCE_CHARACTERS_MAX] + "\n(and so on)"
+        text = (pages.root / path).read_text(encoding="utf-8", errors="replace")[:SOURCE_CHARACTERS_MAX]
         texts[pages.page_of(path)] = source_page(path, text, path.startswith(EXAMPLES))
     for folder in pages.folders:
         texts[pages.page_of(folder)] = folder_page(folder, pages)
@@ -331,22 +321,17 @@ def stage(pages: Pages, build: Path, report: Path | None = None) -> None:
         (build / "src" / path).parent.mkdir(parents=True, exist_ok=True)
         (build / "src" / path).write_text(text, encoding="utf-8")
     shutil.copy(pages.root / CONFIGURATION / "site.css", build / "src")
-    if report is not None:
-        text = report.read_text(encoding="utf-8")
-        for found, instead in WAY_BACK.items():
-            text = text.replace(found, instead, 1)
-        (build / "src" / REPORT).write_text(text, encoding="utf-8")
     configuration = {
         "INHERIT": os.path.relpath(pages.root / CONFIGURATION / "mkdocs.yml", build),
-        "docs_dir": "src", "site_dir": "html", "nav": navigation(pages, report is not None),
+        "docs_dir": "src", "site_dir": "html", "nav": navigation(pages),
     }
     # JSON is YAML.
     (build / "mkdocs.yml").write_text(json.dumps(configuration, indent=2) + "\n", encoding="utf-8")
 
 
-def build_pages(pages: Pages, build: Path, mkdocs: str, report_of_lab: Path | None) -> list[str]:
-    stage(pages, build, report_of_lab)
-    # Quiet, it would not count its warnings; and it tells of its successor at length.
+def build_pages(pages: Pages, build: Path, mkdocs: str) -> list[str]:
+    stage(pages, build)
+    # With --quiet it would not count its warnings.
     ended = subprocess.run([mkdocs, "build", "--clean", "--config-file", build / "mkdocs.yml"], text=True,
                            env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True)
     lines = (ended.stdout + ended.stderr).splitlines()
@@ -359,7 +344,6 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent, metavar="DIR")
     parser.add_argument("--build", type=Path, metavar="DIR", help="make the pages there")
     parser.add_argument("--mkdocs", default="mkdocs", metavar="PROGRAM")
-    parser.add_argument("--report", type=Path, metavar="FILE", help="a report of the lab, in HTML")
     options = parser.parse_args(arguments)
 
     pages = find_pages(options.root)
@@ -367,7 +351,7 @@ def main(arguments: list[str]) -> int:
     links = sum(1 for text in pages.documents.values() for _ in links_of(text))
     print(f"documents: {len(pages.documents)} with {links} links; {len(findings)} findings")
     if options.build and not findings:
-        findings = build_pages(pages, options.build.resolve(), options.mkdocs, options.report)
+        findings = build_pages(pages, options.build.resolve(), options.mkdocs)
     for finding in findings:
         print(finding)
     return 1 if findings else 0

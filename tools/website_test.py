@@ -81,20 +81,12 @@ def test_anchors_are_those_of_github():
     ("<!-- snippet: a b -->\n```cpp\n- x\n  y\n```", "\n```cpp\n- x\n  y\n```"),
     ("a\n\n    code", "a\n\n    code"),
     ("1. a\n   b\n2. c", "1. a\n      b\n2. c"),
+    ("| `operator\\|\\|` | a \\| b |", "| `operator||` | a \\| b |"),
+    ("`a\\|b`", "`a\\|b`"),
+    ("| &emsp;`a`<br>&emsp;`b` |", "| &nbsp;&nbsp;&nbsp;`a`<br>&nbsp;&nbsp;&nbsp;`b` |"),
 ])
-def test_lists_are_made_what_markdown_of_python_reads(text, changed):
+def test_lists_and_tables_are_made_what_markdown_of_python_reads(text, changed):
     assert website.in_markdown(text) == changed
-
-
-def test_a_bar_in_code_within_a_table_is_no_escape() -> None:
-    line = "| `operator\\|\\|` | a \\| b |"
-    assert website.in_markdown(line) == "| `operator||` | a \\| b |"
-    assert website.in_markdown("`a\\|b`") == "`a\\|b`"
-
-
-def test_no_line_of_a_cell_ends_behind_its_indentation() -> None:
-    assert website.in_markdown("| &emsp;`a`<br>&emsp;`b` |") == (
-        "| &nbsp;&nbsp;&nbsp;`a`<br>&nbsp;&nbsp;&nbsp;`b` |")
 
 
 def test_staged_links_lead_to_pages(project, tmp_path):
@@ -146,40 +138,10 @@ def test_chapters_of_the_guide_stand_below_the_headings_of_its_index(project):
         {"By topic": ["docs/guide/streams.md", "docs/guide/files.md"]}, "docs/guide/unnamed.md"]
 
 
-def test_a_report_of_the_lab_is_a_page_where_there_is_one(project, tmp_path):
-    root, build = project(), tmp_path / "build"
-    (root / "CHANGELOG.md").write_text("# Changes\n", encoding="utf-8")
-    (tmp_path / "index.html").write_text("<title>lab</title><header>a report</header>", encoding="utf-8")
-
-    def chapter():
-        configuration = json.loads((build / "mkdocs.yml").read_text(encoding="utf-8"))
-        return next(each["Project"] for each in configuration["nav"] if "Project" in each)
-
-    website.stage(website.find_pages(root), build, tmp_path / "index.html")
-    staged = (build / "src/docs/lab_report.html").read_text(encoding="utf-8")
-    assert staged == ('<title>lab</title><link rel="icon" href="../assets/images/favicon.png">'
-                      '<header><p><a href="../index.html">gyre: documents</a></p>a report</header>')
-    assert chapter() == ["CHANGELOG.md", {"The lab's last report": "docs/lab_report.html"}]
-    website.stage(website.find_pages(root), build)
-    assert not (build / "src/docs/lab_report.html").exists()
-    assert chapter() == ["CHANGELOG.md"]
-
-
-def test_what_is_no_text_and_what_is_long_is_cut(project, tmp_path, monkeypatch):
-    root = project()
-    (root / "examples/picture").write_bytes(b"\xff\x00\xfe")
-    (root / "examples/long.txt").write_text("long" * 10, encoding="utf-8")
-    monkeypatch.setattr(website, "SOURCE_CHARACTERS_MAX", 20)
-    website.stage(website.find_pages(root), tmp_path / "build")
-    staged = tmp_path / "build/src/examples"
-    assert "(no text)" in (staged / "picture.md").read_text(encoding="utf-8")
-    assert "longlong\n(and so on)" in (staged / "long.txt.md").read_text(encoding="utf-8")
-
-
 def test_a_warning_of_mkdocs_is_a_finding(project, tmp_path):
     pages = website.find_pages(project())
     mkdocs = tmp_path / "mkdocs"
     mkdocs.touch(0o700)
     for status, findings in (("0", []), ("1", ["WARNING - a dead link", "mkdocs ended with 1"])):
         mkdocs.write_text(f"#!/bin/sh\necho INFO - no news\necho WARNING - a dead link\nexit {status}\n")
-        assert website.build_pages(pages, tmp_path / "build", str(mkdocs), None) == findings
+        assert website.build_pages(pages, tmp_path / "build", str(mkdocs)) == findings
