@@ -260,7 +260,7 @@ class Reader:
                              for each in cursor.get_children())
         if made.kind != "constructor":
             made.awaited, made.yields = self.result_of(cursor)
-            made.given = self.is_given(cursor, made)
+            made.given = self.is_given(cursor, made.yields)
         return True
 
     def result_of(self, cursor) -> tuple[bool, str]:
@@ -329,10 +329,10 @@ class Reader:
         return [each.spelling for each in cursor.get_children()
                 if each.kind in (self.kinds.TEMPLATE_TYPE_PARAMETER, self.kinds.TEMPLATE_TEMPLATE_PARAMETER)]
 
-    def is_given(self, cursor, made: Declaration) -> bool:
+    def is_given(self, cursor, yields: str) -> bool:
         parameters = [*self.parameters_of(cursor), *self.parameters_of(cursor.lexical_parent)]
-        words = set(re.findall(r"\w+", made.yields or cursor.result_type.spelling))
-        return bool(words & {*parameters, "auto"}) or "invoke_result" in made.yields
+        words = set(re.findall(r"\w+", yields or cursor.result_type.spelling))
+        return not words.isdisjoint([*parameters, "auto", "invoke_result_t"])
 
     # -------- Classes --------
 
@@ -406,9 +406,6 @@ class Reader:
 
 def strictest(mobilities: list[str]) -> str:
     return next((each for each in ("immovable", "move-only") if each in mobilities), "")
-
-
-# -------- For the programs that make files of them --------
 
 
 def is_stale(path: Path, text: str, fix: bool) -> bool:

@@ -27,7 +27,6 @@ BLOCK = re.compile(r"^<!-- said: (\S+(?: \d+)?) (\S+) (\d+) -->\n(?:```text\n(.*
                    re.MULTILINE | re.DOTALL)
 PROGRAM = "mistakes"
 PATIENCE_SECONDS = 120
-INCLUDED = re.compile(r"\A(In file included from .*\n|                 from .*\n)*")
 
 
 def said_here(options: argparse.Namespace, who: str, what: str) -> list[str] | None:
@@ -39,7 +38,8 @@ def said_here(options: argparse.Namespace, who: str, what: str) -> list[str] | N
                               check=False, timeout=PATIENCE_SECONDS)
         text = done.stdout.decode()
     else:
-        text = INCLUDED.sub("", (options.recorded / what).read_text(encoding="utf-8"))
+        text = (options.recorded / what).read_text(encoding="utf-8")
+        text = re.sub(r"\A(In file included from .*\n|                 from .*\n)*", "", text)
     text = re.sub(r"(?<![\w/])(\.\./)+", "", text.replace(f"{options.root}/", ""))
     # A cache that clones share may have compiled the object in another one.
     return re.sub(r"(?<= at )/\S*?/(?=(?:include|src|tests)/)", "", text).rstrip("\n").split("\n")

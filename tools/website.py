@@ -9,8 +9,6 @@ DIR/src and lets MkDocs make DIR/html of them. MkDocs is strict: a dead link or 
 What is copied keeps its path, so links between documents stay as they are. What a document links to beside
 documents becomes a page as well: a source with its text, a folder with a list of what is in it. So each link
 that works in the repository works on the pages, and none leads to a place where the project is hosted.
-
-(It is not called site.py: Python has a module `site`.)
 """
 
 import argparse
