@@ -17,11 +17,11 @@ namespace exchange {
 /// @param  program  What the process is called, for an error.
 /// @return  What `body` does, or 1 if there can be no such context, which was said.
 template <class Body>
-[[nodiscard]] int with_gyre_context(const char* program, facility_backend backend,
+[[nodiscard]] int with_gyre_context(const char* program, process_backend backend,
                                     const Body& body) {
     gyre::io_context_options options;
-    options.backend = backend == facility_backend::gyre_uring ? gyre::backend_choice::uring
-                                                              : gyre::backend_choice::epoll;
+    options.backend = backend == process_backend::gyre_uring ? gyre::backend_choice::uring
+                                                             : gyre::backend_choice::epoll;
     gyre::io_context context{options};
     if (const gyre::error refused = context.status()) {
         std::fprintf(stderr, "%s: %s does not work here: %s\n", program,
@@ -29,13 +29,6 @@ template <class Body>
         return 1;
     }
     return body(context);
-}
-
-/// What a build without Boost.Asio answers when asked for it.
-[[nodiscard]] inline int lacks_asio(const char* program, facility_backend backend) {
-    std::fprintf(stderr, "%s: this build has no Boost.Asio, which %s needs\n", program,
-                 std::string{describe(backend)}.c_str());
-    return 1;
 }
 
 }  // namespace exchange

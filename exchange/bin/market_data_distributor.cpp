@@ -36,6 +36,5 @@ int main(int count, char** arguments) {
                                              .section = "subscribers",
                                              .load = load_distributor_config,
                                              .doors_of = doors_of,
-                                             .run_on_gyre = run_distributor_on_gyre,
-                                             .run_on_asio = run_distributor_on_asio});
+                                             .run = run_distributor});
 }

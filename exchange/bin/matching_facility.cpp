@@ -68,13 +68,7 @@ constexpr const char* exit_codes =
             return 1;
         }
     }
-    switch (how.backend) {
-        case facility_backend::gyre_uring:
-        case facility_backend::gyre_epoll: break;
-        case facility_backend::asio_coroutine:
-        case facility_backend::asio_callback: return run_on_asio(how);
-    }
-    return run_on_gyre(how);
+    return run_facility(how);
 }
 
 /// Runs it with the audit trail that it is to have.
@@ -111,7 +105,7 @@ int main(int count, char** arguments) {
     CLI::App options{about, "matching_facility"};
     options.footer(exit_codes);
     options.add_option("config", path, "The configuration file")->required();
-    options.add_option("--backend", backend, "Instead of the file's: " + all_backends());
+    options.add_option("--backend", backend, "Instead of the file's: " + all_backends);
     options.add_flag(
         "--check", only_check,
         "Read the configuration, say what is wrong or how much memory it needs, and end");
@@ -121,17 +115,7 @@ int main(int count, char** arguments) {
     if (!backend.empty()) {
         const auto found = find_backend(backend);
         if (found) reading.value.backend = *found;
-        else reading.errors.push_back({"--backend", "expected one of " + all_backends()});
-    }
-    if (reading.value.backend == facility_backend::asio_callback) {
-        const facility_options& doors = reading.value.facility;
-        if (doors.gateways.wanted())
-            reading.errors.push_back(
-                {"gateways", "expected none, since the pipeline of callbacks lets no gateways in"});
-        if (doors.websocket.kind() != gyre::endpoint::family::none)
-            reading.errors.push_back(
-                {"order_entry.websocket_at",
-                 "expected none, since the pipeline of callbacks speaks none"});
+        else reading.errors.push_back({"--backend", "expected one of " + all_backends});
     }
     if (!reading.errors.empty()) return complain(path, reading.errors);
     const memory_check memory = check_memory(reading.value);

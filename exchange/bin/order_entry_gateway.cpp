@@ -54,6 +54,5 @@ int main(int count, char** arguments) {
                                          .section = "order_entry",
                                          .load = load_gateway_config,
                                          .doors_of = doors_of,
-                                         .run_on_gyre = run_gateway_on_gyre,
-                                         .run_on_asio = run_gateway_on_asio});
+                                         .run = run_gateway});
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A market data distributor as a process: what exchange_process.hpp serves. Written once over the seam;
-// distributor_on_gyre.cpp and distributor_on_asio.cpp choose who carries it.
+// A market data distributor as a process: the part that exchange_process.hpp serves.
 #pragma once
 
 #include <exchange/bin/exchange_process.hpp>
@@ -240,10 +239,9 @@ template <executor_traits X, class Distributor>
     return run_served<X, served_distributor<X, Distributor>>(context, how);
 }
 
-/// Runs a distributor on the backend that `how` names, of which each of these knows its own.
+/// Runs a market data distributor on the backend of `how`.
 ///
-/// @return  The exit status; what went wrong was said.
-[[nodiscard]] int run_distributor_on_gyre(const distributor_config& how);
-[[nodiscard]] int run_distributor_on_asio(const distributor_config& how);
+/// @return  The exit status; errors were printed.
+[[nodiscard]] int run_distributor(const distributor_config& how);
 
 }  // namespace exchange

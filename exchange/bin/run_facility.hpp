@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A matching facility as a process: what exchange_process.hpp serves, from its configuration to the end of
-// its day. Written once over the seam; facility_on_gyre.cpp and facility_on_asio.cpp choose who carries it.
+// A matching facility as a process: the part that exchange_process.hpp serves, from its configuration to the
+// end of its day.
 #pragma once
 
 #include <exchange/bin/exchange_process.hpp>
@@ -223,10 +223,9 @@ template <executor_traits X, class Facility>
     return run_served<X, served_facility<X, Facility>>(context, how);
 }
 
-/// Runs a facility on the backend that `how` names, of which each of these knows its own.
+/// Runs a facility on the backend of `how`.
 ///
-/// @return  The exit status; what went wrong was said.
-[[nodiscard]] int run_on_gyre(const config& how);
-[[nodiscard]] int run_on_asio(const config& how);
+/// @return  The exit status; errors were printed.
+[[nodiscard]] int run_facility(const config& how);
 
 }  // namespace exchange

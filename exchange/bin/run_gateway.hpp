@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// An order entry gateway as a process: what exchange_process.hpp serves. Written once over the seam;
-// gateway_on_gyre.cpp and gateway_on_asio.cpp choose who carries it.
+// An order entry gateway as a process: the part that exchange_process.hpp serves.
 #pragma once
 
 #include <exchange/bin/exchange_process.hpp>
@@ -184,10 +183,9 @@ template <executor_traits X, class Gateway>
     return run_served<X, served_gateway<X, Gateway>>(context, how);
 }
 
-/// Runs a gateway on the backend that `how` names, of which each of these knows its own.
+/// Runs an order entry gateway on the backend of `how`.
 ///
-/// @return  The exit status; what went wrong was said.
-[[nodiscard]] int run_gateway_on_gyre(const gateway_config& how);
-[[nodiscard]] int run_gateway_on_asio(const gateway_config& how);
+/// @return  The exit status; errors were printed.
+[[nodiscard]] int run_gateway(const gateway_config& how);
 
 }  // namespace exchange

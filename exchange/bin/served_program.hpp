@@ -33,8 +33,7 @@ struct served_program {
     const char* section;  ///< Of the configuration, about its clients.
     secret_reading<Config> (*load)(const std::string& path);
     client_doors_options& (*doors_of)(Config& of);
-    int (*run_on_gyre)(const Config& how);
-    int (*run_on_asio)(const Config& how);
+    int (*run)(const Config& how);
 };
 
 class served_arguments {
@@ -42,8 +41,7 @@ public:
     explicit served_arguments(CLI::App& options) {
         options.footer(served_program_exit_codes);
         options.add_option("config", path_, "The configuration file");
-        options.add_option("--backend", backend_,
-                           "Instead of the file's: gyre_uring, gyre_epoll, asio_coroutine");
+        options.add_option("--backend", backend_, "Instead of the file's: " + all_backends);
         options.add_flag("--check", only_check_,
                          "Read the configuration, say what is wrong with it, and end");
     }
@@ -60,17 +58,14 @@ public:
         }
         secret_reading<Config> reading = it.load(path_);
         if (!backend_.empty()) {
-            const auto found = find_backend(backend_);
-            if (found && *found != facility_backend::asio_callback) reading.value.backend = *found;
+            if (const auto found = find_backend(backend_)) reading.value.backend = *found;
             else
-                reading.errors.push_back(
-                    {"--backend",
-                     "expected gyre_uring, gyre_epoll or asio_coroutine, but found \"" + backend_ +
-                         '"'});
+                reading.errors.push_back({"--backend", std::string{"expected one of "} +
+                                                           all_backends + ", but found \"" +
+                                                           backend_ + '"'});
         }
         client_doors_options& doors = it.doors_of(reading.value);
-        for (config_error& each :
-             secure_doors(reading.value.tls, it.section, reading.value.backend, doors))
+        for (config_error& each : secure_doors(reading.value.tls, it.section, doors))
             reading.errors.push_back(std::move(each));
         if (!reading.errors.empty()) return complain(path_, reading.errors);
         if (doors.security != nullptr && is_open_to_others(reading.value.tls.private_key))
@@ -94,9 +89,7 @@ public:
         const bool replaces = is_replacement();
         reading.value.process.admin.waits_for_place = replaces;
         if constexpr (requires { reading.value.replaces; }) reading.value.replaces = replaces;
-        if (reading.value.backend == facility_backend::asio_coroutine)
-            return it.run_on_asio(reading.value);
-        return it.run_on_gyre(reading.value);
+        return it.run(reading.value);
     }
 
 private:

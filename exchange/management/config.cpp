@@ -18,19 +18,6 @@
 namespace exchange {
 namespace {
 
-struct backend_name {
-    std::string_view name;
-    facility_backend backend;
-};
-
-// A further facility needs a line here, and a place in exchange/bin/run_facility.hpp.
-constexpr auto backend_names = std::to_array<backend_name>({
-    {"gyre_uring", facility_backend::gyre_uring},
-    {"gyre_epoll", facility_backend::gyre_epoll},
-    {"asio_coroutine", facility_backend::asio_coroutine},
-    {"asio_callback", facility_backend::asio_callback},
-});
-
 // ---------------------------------------------------------------------------------------------
 // Addresses and limits
 // ---------------------------------------------------------------------------------------------
@@ -356,23 +343,14 @@ void read_websockets(json_section& in, gyre::endpoint& at, websocket_options& in
     in.read("websocket_unsent_bytes_max", into.unsent_bytes_max, websocket_bytes);
 }
 
-std::string_view describe(facility_backend backend) noexcept {
-    for (const backend_name& each : backend_names)
-        if (each.backend == backend) return each.name;
-    return "unknown";
+std::string_view describe(process_backend backend) noexcept {
+    return backend == process_backend::gyre_uring ? "gyre_uring" : "gyre_epoll";
 }
 
-std::optional<facility_backend> find_backend(std::string_view name) noexcept {
-    for (const backend_name& each : backend_names)
-        if (each.name == name) return each.backend;
+std::optional<process_backend> find_backend(std::string_view name) noexcept {
+    for (const process_backend each : {process_backend::gyre_uring, process_backend::gyre_epoll})
+        if (describe(each) == name) return each;
     return std::nullopt;
-}
-
-std::string all_backends() {
-    std::string made;
-    for (const backend_name& each : backend_names)
-        made.append(made.empty() ? "" : ", ").append(each.name);
-    return made;
 }
 
 config_reading read_config(std::string_view text, const std::string& folder) {
@@ -381,7 +359,7 @@ config_reading read_config(std::string_view text, const std::string& folder) {
     if (!made.errors.empty()) return made;
     config& it = made.value;
     json_section top{whole, "", made.errors};
-    top.read_one_of("backend", it.backend, find_backend, all_backends());
+    top.read_one_of("backend", it.backend, find_backend, all_backends);
     read_cpu(top, it);
     if (top.needs("order_entry"))
         top.in_object("order_entry", [&](auto& in) { read_order_entry(in, it); });

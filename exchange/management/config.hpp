@@ -23,19 +23,13 @@ namespace exchange {
 
 class json_section;
 
-/// Whose coroutines or handlers, and which interface of the kernel, carry the facility.
-enum class facility_backend : std::uint8_t {
-    gyre_uring,
-    gyre_epoll,
-    asio_coroutine,
-    asio_callback
-};
+/// Kernel interface that carries a process.
+enum class process_backend : std::uint8_t { gyre_uring, gyre_epoll };
 
 /// "gyre_uring", ...; static storage.
-[[nodiscard]] std::string_view describe(facility_backend backend) noexcept;
-[[nodiscard]] std::optional<facility_backend> find_backend(std::string_view name) noexcept;
-/// All names, with commas between them.
-[[nodiscard]] std::string all_backends();
+[[nodiscard]] std::string_view describe(process_backend backend) noexcept;
+[[nodiscard]] std::optional<process_backend> find_backend(std::string_view name) noexcept;
+inline const std::string all_backends = "gyre_uring, gyre_epoll";
 
 /// What is carried out before any client can connect.
 struct opening_command {
@@ -44,7 +38,7 @@ struct opening_command {
 };
 
 struct config {
-    facility_backend backend = facility_backend::gyre_uring;
+    process_backend backend = process_backend::gyre_uring;
     std::optional<unsigned> cpu;  ///< The processor to stay on.
     facility_options facility{};
     order_entry_host_options host{};     ///< Users are those of `credentials_file`.

@@ -124,10 +124,7 @@ distributor_config_reading read_distributor_config(std::string_view text,
     it.distributor.doors.kernel_send_bytes = 64 * 1024;
     it.distributor.doors.websockets.path = "/market-data/v1";
     json_section top{whole, "", made.errors};
-    top.read_one_of("backend", it.backend, find_backend, all_backends());
-    if (it.backend == facility_backend::asio_callback)
-        top.wrong("backend",
-                  "expected one with coroutines: a distributor has no other" + top.said("backend"));
+    top.read_one_of("backend", it.backend, find_backend, all_backends);
     if (top.needs("feed"))
         top.in_object("feed", [&](auto& in) { read_source(in, it.distributor.feed.source); });
     if (top.needs("exchange"))

@@ -18,7 +18,7 @@
 namespace exchange {
 
 struct distributor_config {
-    facility_backend backend = facility_backend::gyre_uring;
+    process_backend backend = process_backend::gyre_uring;
     distributor_options
         distributor{};  ///< The password at the exchange is that of `credentials_file`.
     market_data_host_options host{};  ///< Users are those of `credentials_file`.

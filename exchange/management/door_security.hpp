@@ -34,13 +34,11 @@ void read_door_tls(json_section& in, door_tls& into, const std::string& folder);
 /// Reads the files, and has all doors secured with them.
 ///
 /// @param  section  Of the configuration, for errors.
-/// @param  backend  What carries the doors.
 /// @param  into     Unchanged if there is no TLS.
 /// @return What is wrong: a file that cannot be read, or holds no certificate or key; a key that does not
-///         match; what this build or the backend does not have.
+///         match; what this build does not have.
 [[nodiscard]] std::vector<config_error> secure_doors(const door_tls& how,
                                                      const std::string& section,
-                                                     facility_backend backend,
                                                      client_doors_options& into);
 
 /// Has the log told of connections that could not be secured, of ten a second at most: strangers decide how

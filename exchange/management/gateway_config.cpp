@@ -117,10 +117,7 @@ gateway_config_reading read_gateway_config(std::string_view text, const std::str
     if (!made.errors.empty()) return made;
     gateway_config& it = made.value;
     json_section top{whole, "", made.errors};
-    top.read_one_of("backend", it.backend, find_backend, all_backends());
-    if (it.backend == facility_backend::asio_callback)
-        top.wrong("backend",
-                  "expected one with coroutines: a gateway has no other" + top.said("backend"));
+    top.read_one_of("backend", it.backend, find_backend, all_backends);
     if (top.needs("order_entry"))
         top.in_object("order_entry", [&](auto& in) {
             read_order_entry(in, it);

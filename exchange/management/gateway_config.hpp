@@ -18,7 +18,7 @@
 namespace exchange {
 
 struct gateway_config {
-    facility_backend backend = facility_backend::gyre_uring;
+    process_backend backend = process_backend::gyre_uring;
     gateway_options gateway{};
     gateway_host_options host{};   ///< Users and the own password are those of `credentials_file`.
     std::string credentials_file;  ///< As a path from where the configuration is.

@@ -6,7 +6,7 @@
 namespace exchange {
 
 std::vector<config_error> secure_doors(const door_tls& how, const std::string& section,
-                                       facility_backend, client_doors_options&) {
+                                       client_doors_options&) {
     if (how.certificates.empty()) return {};
     return {{section + ".tls", "this build has no TLS"}};
 }

@@ -29,15 +29,10 @@ namespace {
 }  // namespace
 
 std::vector<config_error> secure_doors(const door_tls& how, const std::string& section,
-                                       facility_backend backend, client_doors_options& into) {
+                                       client_doors_options& into) {
     if (how.certificates.empty() || how.private_key.empty())
         return {};  // An error already, or no TLS.
     std::vector<config_error> wrong;
-    const bool asio = backend == facility_backend::asio_coroutine;
-    if (asio && into.websocket.kind() != gyre::endpoint::family::none)
-        wrong.push_back({section + ".tls",
-                         "backend asio_coroutine has no secured WebSockets: "
-                         "expected gyre_epoll or gyre_uring, or no websocket_at"});
     const auto certificates = read_text_file(how.certificates);
     if (!certificates)
         wrong.push_back({section + ".tls.certificates", "cannot read " + how.certificates});

@@ -91,9 +91,9 @@ def table_called(run: Run, words: str):
 def test_each_second_has_its_quantiles_of_the_middle_of_the_rounds(shaken):
     table = table_called(shaken, "of each second")
     assert [each.label for each in table.rows] == [str(each) for each in range(1, 10)]
-    of = shaken.seconds["exchange_jitter", "2_filled_20000", "asio_coroutine"]
+    of = shaken.seconds["exchange_jitter", "2_filled_20000", "gyre_epoll"]
     middle = sorted(one[4][2] for one in of)[len(of) // 2]
-    cell = table.rows[4].cells[table.columns.index("asio_coroutine")].text
+    cell = table.rows[4].cells[table.columns.index("gyre_epoll")].text
     assert cell == f"20.0 / 60.0 / {middle:.0f} / 700"
 
 
@@ -106,7 +106,7 @@ def test_the_host_by_itself_stands_beside_those_that_are_measured(shaken):
 
 def test_the_longest_delays_are_counted_by_whose_fault_they_were(shaken):
     table = table_called(shaken, "whose fault")
-    assert [each.label for each in table.rows] == ["gyre_uring", "asio_coroutine"]
+    assert [each.label for each in table.rows] == ["gyre_uring", "gyre_epoll"]
     told = dict(zip(table.columns, (each.text for each in table.rows[0].cells)))
     rounds = sample_run.BLOCKS
     assert told == {"delays": str(3 * rounds), "at least, μs": "300", "longest, μs": "900",

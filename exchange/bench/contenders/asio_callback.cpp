@@ -41,7 +41,7 @@ std::unique_ptr<facility_under_test> make(const char* name, const facility_tunin
 
 std::unique_ptr<facility_under_test> make_facility(const facility_tuning& how) {
     lab::require(!how.turns_context(), "exchange: Asio does not spin");
-    lab::require(!how.through_gateway, "exchange: gateways are coroutines");
+    lab::require(!how.through_gateway, "exchange: gateways run on gyre alone");
     if (how.backend.empty()) return make<callback_facility>("asio_callback", how);
     if (how.backend == "tried_first") return make<tried_first>("asio_callback_tried_first", how);
     lab::fail("exchange: Asio's callbacks run on --backend tried_first, or without");

@@ -141,7 +141,7 @@ TEST_CASE("the sample configuration is in order, and means what it says") {
     const config& it = read.value;
 
     REQUIRE_MESSAGE(read.errors.empty(), all_messages(read));
-    CHECK(it.backend == facility_backend::gyre_epoll);
+    CHECK(it.backend == process_backend::gyre_epoll);
     CHECK_FALSE(it.cpu);
     CHECK(it.facility.order_entry.to_string() == "127.0.0.1:7001");
     CHECK(it.facility.feed.to_string() == "239.195.70.1:7002");
@@ -192,7 +192,7 @@ TEST_CASE("every part that may be left out has its default, and none is read int
     CHECK(least.value.drain_within == 5s);
 
     const config_reading most = read_config(minimal(R"(,
-        "backend": "asio_coroutine", "pin_to_cpu": 1,
+        "backend": "gyre_epoll", "pin_to_cpu": 1,
         "timing": {"heartbeat_after_ms": 3, "dead_after_ms": 6, "login_within_ms": 4, "tick_ms": 2,
                    "linger_ms": 5, "drain_within_ms": 7},
         "limits": {"products_max": 1, "instruments_max": 2, "accounts_max": 3, "sessions_max": 4,
@@ -200,7 +200,7 @@ TEST_CASE("every part that may be left out has its default, and none is read int
                    "protections_max": 9})"));
     REQUIRE_MESSAGE(most.errors.empty(), all_messages(most));
     const config& it = most.value;
-    CHECK(it.backend == facility_backend::asio_coroutine);
+    CHECK(it.backend == process_backend::gyre_epoll);
     CHECK(it.cpu == 1u);
     CHECK(it.facility.sessions.heartbeat_after == 3ms);
     CHECK(it.host.feed.heartbeat_after == 3ms);
@@ -462,7 +462,7 @@ TEST_CASE("a number out of range is refused with the range") {
 
 TEST_CASE("a word that is none is refused with all that are") {
     check_wrong(minimal(R"(, "backend": "kqueue")"), "backend",
-                "expected one of gyre_uring, gyre_epoll, asio_coroutine, asio_callback, "
+                "expected one of gyre_uring, gyre_epoll, "
                 "but found \"kqueue\"");
     check_wrong(minimal(R"(, "products": [{"id": 1}],
                              "instruments": [{"id": 1, "product": 1, "phase": "open"}])"),

@@ -84,7 +84,7 @@ TEST_CASE("a gateway's configuration says where it is, what it may and how long 
     INFO("it said: ", all_messages(read));
     REQUIRE(read.errors.empty());
     const gateway_config& it = read.value;
-    CHECK(it.backend == facility_backend::gyre_epoll);
+    CHECK(it.backend == process_backend::gyre_epoll);
     CHECK(it.gateway.doors.tcp.to_string() == "127.0.0.1:7011");
     CHECK(it.gateway.doors.connections_max == 99);
     CHECK(it.host.link.channels_max == 99);
@@ -130,7 +130,8 @@ TEST_CASE("everything that is wrong with a gateway's configuration is named by i
     check_wrong(
         R"({"order_entry": {"at": "127.0.0.1:1"}, "facility": {"at": "127.0.0.1:1", "name": "g"}})",
         "credentials_file", "is missing");
-    check_wrong(minimal(R"(, "backend": "asio_callback")"), "backend", "coroutines");
+    check_wrong(minimal(R"(, "backend": "kqueue")"), "backend",
+                "expected one of gyre_uring, gyre_epoll");
     check_wrong(minimal(R"(, "timing": {"tick_ms": 2000})"), "timing.tick_ms", "no more than");
     check_wrong(minimal(R"(, "timing": {"dead_after_ms": 1000})"), "timing.dead_after_ms",
                 "expected more");

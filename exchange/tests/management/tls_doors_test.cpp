@@ -29,11 +29,10 @@ struct tls_files {
     std::string write(const char* name, const std::string& what) const {
         return folder.put(name, what);
     }
-    [[nodiscard]] static std::string wrong_of(
-        const door_tls& how, facility_backend backend = facility_backend::gyre_epoll) {
+    [[nodiscard]] static std::string wrong_of(const door_tls& how) {
         client_doors_options doors;
         doors.websocket = {gyre::ipv4::loopback(), 7014};
-        const auto wrong = secure_doors(how, "order_entry", backend, doors);
+        const auto wrong = secure_doors(how, "order_entry", doors);
         CHECK((doors.security == nullptr) == !(wrong.empty() && !how.certificates.empty()));
         return wrong.empty() ? "" : wrong.front().where + ": " + wrong.front().what;
     }
@@ -47,7 +46,7 @@ struct tls_files {
 
 TEST_CASE("tls doors: without certificates nothing is secured") {
     client_doors_options doors;
-    CHECK(secure_doors({}, "order_entry", facility_backend::gyre_epoll, doors).empty());
+    CHECK(secure_doors({}, "order_entry", doors).empty());
     CHECK(doors.security == nullptr);
 }
 
@@ -76,14 +75,4 @@ TEST_CASE("tls doors: what is wrong with the files is said") {
     CHECK(wrong(files.chain, files.other_key) ==
           "order_entry.tls.private_key: " + files.other_key +
               " is not the key of the first certificate in " + files.chain);
-}
-
-TEST_CASE("tls doors: Asio's WebSockets are not secured, and its other doors are") {
-    const tls_files files;
-    const door_tls how{files.chain, files.key, tls_version::tls_1_2};
-    CHECK(tls_files::wrong_of(how, facility_backend::asio_coroutine)
-              .starts_with("order_entry.tls: backend asio_coroutine has no secured WebSockets"));
-    client_doors_options tcp;
-    CHECK(secure_doors(how, "order_entry", facility_backend::asio_coroutine, tcp).empty());
-    CHECK(tcp.security != nullptr);
 }

@@ -96,7 +96,7 @@ private:
 }  // namespace
 
 TEST_CASE("an admin port tells how an exchange is while it trades, on every backend") {
-    for (const std::string& backend : facility_backends()) {
+    for (const std::string& backend : backends()) {
         CAPTURE(backend);
         running_exchange exchange{backend, with_admin_alone};
         const std::uint16_t admin = admin_of(exchange.ready_line());
@@ -137,7 +137,7 @@ TEST_CASE("an admin port tells how an exchange is while it trades, on every back
 }
 
 TEST_CASE("an admin port tells of a gateway, its link and its clients, and that it drains") {
-    running_exchange exchange{facility_backends().front(), with_admin};
+    running_exchange exchange{backends().front(), with_admin};
     const written_config credentials{
         gyre::testing::text_of_file(EXCHANGE_SAMPLE_FOLDER "/gateway_credentials.json")};
     nlohmann::json how = nlohmann::json::parse(
@@ -195,7 +195,7 @@ TEST_CASE("an admin port tells of a gateway, its link and its clients, and that 
 }
 
 TEST_CASE("a facility counts the logins that it refuses, and logs whose they were") {
-    running_exchange exchange{facility_backends().front(), with_admin_alone};
+    running_exchange exchange{backends().front(), with_admin_alone};
     const std::uint16_t admin = admin_of(exchange.ready_line());
     const written_config wrong{sample_passwords([](nlohmann::json& other) {
         for (nlohmann::json& each : other["users"]) each["password"] = "guess";
@@ -227,7 +227,7 @@ TEST_CASE("a facility counts the logins that it refuses, and logs whose they wer
 }
 
 TEST_CASE("a facility whose loop stands still is neither healthy nor ready, until it goes on") {
-    for (const std::string& backend : facility_backends()) {
+    for (const std::string& backend : backends()) {
         CAPTURE(backend);
         running_exchange exchange{backend, [](nlohmann::json& it) {
                                       it["admin"]["at"] = "127.0.0.1:0";
@@ -261,7 +261,7 @@ TEST_CASE("a facility whose loop stands still is neither healthy nor ready, unti
 }
 
 TEST_CASE("what strangers do to an admin port does not disturb who trades, nor who asks") {
-    running_exchange exchange{facility_backends().front(), [](nlohmann::json& it) {
+    running_exchange exchange{backends().front(), [](nlohmann::json& it) {
                                   it["admin"]["at"] = "127.0.0.1:0";
                                   it["admin"]["connections_max"] = 8;
                               }};
@@ -299,7 +299,7 @@ TEST_CASE("what strangers do to an admin port does not disturb who trades, nor w
 }
 
 TEST_CASE("an admin port that is taken, or that others could reach, is said before clients come") {
-    running_exchange exchange{facility_backends().front(), with_admin_alone};
+    running_exchange exchange{backends().front(), with_admin_alone};
     const std::string taken = part_behind(exchange.ready_line(), ", admin ");
     const written_config other{
         sample_text([&taken](nlohmann::json& it) { it["admin"]["at"] = taken; })};

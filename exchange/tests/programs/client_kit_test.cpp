@@ -75,7 +75,7 @@ gyre::testing::program market_maker(const running_exchange& exchange,
 }  // namespace
 
 TEST_CASE("client kit: the market maker of the example quotes, is filled, and moves") {
-    for (const std::string& backend : facility_backends()) {
+    for (const std::string& backend : backends()) {
         CAPTURE(backend);
         running_exchange exchange{backend};
         gyre::testing::program maker = market_maker(exchange, {"alice", "1", "1000", "2"});

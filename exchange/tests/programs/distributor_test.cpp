@@ -82,13 +82,6 @@ private:
     std::string at_;
 };
 
-/// Backends that have coroutines.
-std::vector<std::string> distributor_backends() {
-    std::vector<std::string> all = facility_backends();
-    std::erase(all, "asio_callback");
-    return all;
-}
-
 order_entry_client_options subscription_to(const running_distributor& it) {
     order_entry_client_options options;
     options.exchange = gyre::endpoint::parse(it.at()).value();
@@ -150,7 +143,7 @@ void check_told_as_the_exchange_says(const running_exchange& exchange,
 }  // namespace
 
 TEST_CASE("a subscriber of a distributor is told the exchange's own books, on every backend") {
-    for (const std::string& backend : distributor_backends()) {
+    for (const std::string& backend : backends()) {
         CAPTURE(backend);
         running_exchange exchange{backend};
         running_distributor by{exchange, backend};
@@ -171,8 +164,8 @@ TEST_CASE("a subscriber of a distributor is told the exchange's own books, on ev
 }
 
 TEST_CASE("a distributor that is killed and started again has the books it never heard") {
-    running_exchange exchange{distributor_backends().front()};
-    running_distributor by{exchange, distributor_backends().front()};
+    running_exchange exchange{backends().front()};
+    running_distributor by{exchange, backends().front()};
     for (int seed = 1; seed <= 3; ++seed) {
         const auto [status, report] =
             exchange.load({"--orders", "1000", "--seed", std::to_string(seed)});
@@ -188,8 +181,8 @@ TEST_CASE("a distributor that is killed and started again has the books it never
 
 TEST_CASE(
     "an exchange that is killed takes its books along, and subscribers hear of the next life") {
-    running_exchange exchange{distributor_backends().front()};
-    running_distributor by{exchange, distributor_backends().front()};
+    running_exchange exchange{backends().front()};
+    running_distributor by{exchange, backends().front()};
     const auto [status, report] = exchange.load({"--orders", "500", "--seed", "7"});
     REQUIRE_MESSAGE(status == 0, report);
     gyre::io_context on;
@@ -219,7 +212,7 @@ TEST_CASE(
 
 TEST_CASE(
     "an admin port counts what a distributor sends once more, and nothing where there is none") {
-    running_exchange exchange{distributor_backends().front()};
+    running_exchange exchange{backends().front()};
     const auto with_admin = [](nlohmann::json& it) { it["admin"]["at"] = "127.0.0.1:0"; };
     const auto with_relay = [&](nlohmann::json& it) {
         with_admin(it);
@@ -230,8 +223,8 @@ TEST_CASE(
                                 {"from", "127.0.0.1:0"},
                                 {"requests", "127.0.0.1:0"}};
     };
-    running_distributor by{exchange, distributor_backends().front(), with_relay};
-    running_distributor without{exchange, distributor_backends().front(), with_admin};
+    running_distributor by{exchange, backends().front(), with_relay};
+    running_distributor without{exchange, backends().front(), with_admin};
     const auto counts_of = [](const running_distributor& which) {
         const std::string word = ", admin ";
         const std::string& line = which.ready_line();

@@ -109,7 +109,7 @@ private:
 }  // namespace
 
 TEST_CASE("an exchange is opened, traded on, halted and ended, on every backend") {
-    for (const std::string& backend : facility_backends()) {
+    for (const std::string& backend : backends()) {
         CAPTURE(backend);
         running_exchange it{backend};
         CHECK(it.ready_line().find(", backend " + backend + ", life ") != std::string::npos);
@@ -177,7 +177,7 @@ TEST_CASE("blocking an account cancels its orders and refuses new ones until it 
 }
 
 TEST_CASE("lists show who is there and what is traded, as tables and as JSON") {
-    for (const std::string& backend : facility_backends()) {
+    for (const std::string& backend : backends()) {
         CAPTURE(backend);
         // A pace at which the tool has to wait between two pages.
         running_exchange it{backend, [](nlohmann::json& how) {
@@ -323,7 +323,7 @@ TEST_CASE("a bad configuration starts nothing, says everything that is wrong, an
     })};
     const std::string expected = bad.path() +
                                  ": backend: expected one of gyre_uring, gyre_epoll, "
-                                 "asio_coroutine, asio_callback, but found \"kqueue\"\n" +
+                                 "but found \"kqueue\"\n" +
                                  bad.path() +
                                  ": limits.orders: unknown key; there are accounts_max, ";
     for (const std::string path :
@@ -460,7 +460,7 @@ TEST_CASE("an exchange whose host answers nothing is given up when the time has 
 }
 
 TEST_CASE("a load that is asked to end settles what it has begun, and says whether all agrees") {
-    running_exchange it{facility_backends().front()};
+    running_exchange it{backends().front()};
     for (const std::vector<std::string>& how :
          {std::vector<std::string>{}, std::vector<std::string>{"--rate", "500"}}) {
         for (const int signal : {SIGINT, SIGTERM}) {
@@ -484,7 +484,7 @@ TEST_CASE("a load that is asked to end settles what it has begun, and says wheth
 TEST_CASE("a load whose exchange dies gives up, says so, and still tells what it did") {
     for (const int how : {SIGKILL, SIGSTOP}) {
         CAPTURE(how);
-        running_exchange it{facility_backends().front()};
+        running_exchange it{backends().front()};
         program load = it.start_load({"--orders", "1000000000", "--seed", "1", "--timeout", "2"});
         // It trades once there are orders.
         while (it.ctl({"show", "book", "1"}).text.find("\nbid ") == std::string::npos) {
@@ -500,7 +500,7 @@ TEST_CASE("a load whose exchange dies gives up, says so, and still tells what it
 }
 
 TEST_CASE("several operators at once all hear their answers, and the trail has who did what") {
-    for (const std::string& backend : facility_backends()) {
+    for (const std::string& backend : backends()) {
         CAPTURE(backend);
         const running_exchange it{backend};
         const char* const users[] = {"ops", "floor", "eye"};
@@ -560,7 +560,7 @@ TEST_CASE("who gives a command is told by a file or by the environment, and pass
 }
 
 TEST_CASE("who may log in is changed while the exchange runs") {
-    for (const std::string& backend : facility_backends()) {
+    for (const std::string& backend : backends()) {
         CAPTURE(backend);
         const running_exchange it{backend};
         const auto with_password = [&](std::vector<std::string> words) {
@@ -642,7 +642,7 @@ TEST_CASE("a second facility on the same port says what is in its way") {
 }
 
 TEST_CASE("whose connection is lost as the day ends comes again and hears the end") {
-    for (const std::string& backend : facility_backends()) {
+    for (const std::string& backend : backends()) {
         CAPTURE(backend);
         running_exchange it{backend, [](nlohmann::json& how) {
                                 how["timing"]["tick_ms"] = 1;
@@ -666,7 +666,7 @@ TEST_CASE("whose connection is lost as the day ends comes again and hears the en
 
 TEST_CASE(
     "a participant that was lost and does not come again is named, once there was time enough") {
-    running_exchange it{facility_backends().front(),
+    running_exchange it{backends().front(),
                         [](nlohmann::json& how) { how["timing"]["drain_within_ms"] = 100; }};
     CHECK(lone_client{it.order_entry()}.hears(soup_type::login_accepted));
 
@@ -682,7 +682,7 @@ TEST_CASE("under a supervisor a second SIGTERM cuts no drain short") {
     std::array<int, 2> lifeline{};
     REQUIRE(::pipe(lifeline.data()) == 0);
     ::setenv(lifeline_variable, std::to_string(lifeline[0]).c_str(), 1);
-    running_exchange it{facility_backends().front(), [](nlohmann::json& how) {
+    running_exchange it{backends().front(), [](nlohmann::json& how) {
                             how["timing"]["drain_within_ms"] = 600'000;
                             how["timing"]["login_within_ms"] = 600'000;
                         }};
@@ -704,7 +704,7 @@ TEST_CASE("under a supervisor a second SIGTERM cuts no drain short") {
 }
 
 TEST_CASE("SIGQUIT tells who is there without ending anything, a second SIGTERM ends it at once") {
-    for (const std::string& backend : facility_backends()) {
+    for (const std::string& backend : backends()) {
         CAPTURE(backend);
         // A client that connects and says nothing is waited for, which is what the second signal is
         // for.

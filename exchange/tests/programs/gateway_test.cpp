@@ -87,7 +87,7 @@ void wait_for_a_bid(const running_exchange& it) {
 }  // namespace
 
 TEST_CASE("a load trades through a gateway, and everything agrees, on every backend") {
-    for (const std::string& backend : gateway_backends()) {
+    for (const std::string& backend : backends()) {
         CAPTURE(backend);
         running_exchange exchange{backend, with_gateways};
         running_gateway gateway{exchange, backend};
@@ -112,7 +112,7 @@ TEST_CASE("a load trades through a gateway, and everything agrees, on every back
 }
 
 TEST_CASE("a load goes on though its gateway is killed and started again, and everything agrees") {
-    const std::string backend = facility_backends().front();
+    const std::string backend = backends().front();
     running_exchange exchange{backend, with_gateways};
     running_gateway gateway{exchange, backend};
     program load{
@@ -132,7 +132,7 @@ TEST_CASE("a load goes on though its gateway is killed and started again, and ev
 }
 
 TEST_CASE("a load goes on though the exchange behind its gateway is killed, in the new life") {
-    const std::string backend = facility_backends().front();
+    const std::string backend = backends().front();
     running_exchange exchange{backend, with_gateways};
     running_gateway gateway{exchange, backend};
     program load{
@@ -161,7 +161,7 @@ TEST_CASE("a gateway's configuration is judged by --check, and a bad one is refu
     const running_exchange::answer refused = outcome_of(EXCHANGE_ORDER_ENTRY_GATEWAY, {bad.path()});
     CHECK(refused.status == 2);
     CHECK(outcome_of(EXCHANGE_ORDER_ENTRY_GATEWAY,
-                     {EXCHANGE_SAMPLE_FOLDER "/gateway.json", "--backend", "asio_callback"})
+                     {EXCHANGE_SAMPLE_FOLDER "/gateway.json", "--backend", "kqueue"})
               .status == 2);
 }
 
@@ -173,11 +173,4 @@ TEST_CASE("a new token is printed with its hash, and lets its user in") {
     const std::string hash = text.substr(end_of_line + 6, text.size() - end_of_line - 7);
     CHECK(text.starts_with("token "));
     CHECK_MESSAGE(is_hashed_password(token, hash), text);
-}
-
-TEST_CASE("a facility of callbacks refuses a configuration with gateways") {
-    if (!EXCHANGE_WITH_ASIO) return;
-    const written_config config{sample_text(with_gateways)};
-    CHECK(outcome_of(EXCHANGE_MATCHING_FACILITY, {config.path(), "--backend", "asio_callback"})
-              .status == 2);
 }

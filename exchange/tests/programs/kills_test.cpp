@@ -435,7 +435,7 @@ TEST_CASE("kills: whatever is killed under trading clients, they know what the e
         std::ranges::count_if(blows, [](const blow& each) { return each.ends_life; }));
     const auto cuts = static_cast<std::uint64_t>(
         std::ranges::count_if(blows, [](const blow& each) { return each.cuts_clients; }));
-    for (const std::string& backend : gateway_backends()) {
+    for (const std::string& backend : backends()) {
         CAPTURE(backend);
         const std::uint16_t count = clients_wanted();
         scene_of_blows it{backend, count, seed};

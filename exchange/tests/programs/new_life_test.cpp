@@ -192,7 +192,7 @@ void check_watch(const life_watch& it, const crash_scene& scene) {
 }  // namespace
 
 TEST_CASE("nobody takes the life behind a crash for the one before it") {
-    for (const std::string& backend : facility_backends()) {
+    for (const std::string& backend : backends()) {
         CAPTURE(backend);
         const crash_scene scene{backend};
         CHECK(scene.stuck == "");
@@ -219,7 +219,7 @@ TEST_CASE("nobody takes the life behind a crash for the one before it") {
 }
 
 TEST_CASE("a load goes on through a crash, and everything agrees in the new life") {
-    running_exchange it{facility_backends().front(), crowded, passwords_of_crowd()};
+    running_exchange it{backends().front(), crowded, passwords_of_crowd()};
     const std::string first_life = it.life();
     program load = it.start_load({"--orders", "6000", "--rate", "2000", "--seed", "1"});
     while (it.ctl({"show", "book", "1"}).text.find("\nbid ") == std::string::npos) {

@@ -82,7 +82,7 @@ const std::string halt = R"({"message":"set_phase","instrument":1,"phase":"halte
 }  // namespace
 
 TEST_CASE("an operator commands from the page, and the exchange answers each command") {
-    running_exchange exchange{gateway_backends().front()};
+    running_exchange exchange{backends().front()};
     running_page page{exchange};
     const std::string heard =
         page.hears({login, halt, R"({"message":"set_phase","instrument":99,"phase":"halted"})",
@@ -109,7 +109,7 @@ TEST_CASE("an operator commands from the page, and the exchange answers each com
 }
 
 TEST_CASE("only an operator commands from the page, and no page of another site") {
-    running_exchange exchange{gateway_backends().front()};
+    running_exchange exchange{backends().front()};
     running_page page{exchange};
     const std::string wrong =
         page.hears({R"({"message":"login","username":"ops","password":"wrong"})", halt});

@@ -162,7 +162,7 @@ private:
 }  // namespace
 
 TEST_CASE("replacement: while a gateway is replaced no connection is refused, and all log in") {
-    for (const std::string& backend : gateway_backends()) {
+    for (const std::string& backend : backends()) {
         CAPTURE(backend);
         rolling_scene it{backend};
         CHECK(it.stuck == "");

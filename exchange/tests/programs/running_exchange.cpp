@@ -62,20 +62,7 @@ std::string sample_passwords(const std::function<void(nlohmann::json&)>& change)
     return it.dump(1);
 }
 
-std::vector<std::string> facility_backends() {
-    std::vector<std::string> all{"gyre_uring", "gyre_epoll"};
-    if (EXCHANGE_WITH_ASIO) {
-        all.emplace_back("asio_coroutine");
-        all.emplace_back("asio_callback");
-    }
-    return all;
-}
-
-std::vector<std::string> gateway_backends() {
-    std::vector<std::string> all = facility_backends();
-    std::erase(all, "asio_callback");
-    return all;
-}
+std::vector<std::string> backends() { return {"gyre_uring", "gyre_epoll"}; }
 
 running_exchange::running_exchange(const std::string& backend,
                                    const std::function<void(nlohmann::json&)>& change,

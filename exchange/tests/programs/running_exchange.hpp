@@ -39,10 +39,8 @@ private:
 /// The passwords of the sample's users, as a client's file has them.
 [[nodiscard]] std::string sample_passwords(const std::function<void(nlohmann::json&)>& change = {});
 
-/// The backends that this build can run.
-[[nodiscard]] std::vector<std::string> facility_backends();
-/// Those of them that have coroutines.
-[[nodiscard]] std::vector<std::string> gateway_backends();
+/// All backends of the exchange's programs.
+[[nodiscard]] std::vector<std::string> backends();
 
 class running_exchange {
 public:

@@ -76,8 +76,7 @@ task<> trade_with_each_other(gyre::io_context& on, const running_exchange& excha
 }  // namespace
 
 TEST_CASE("clients over WebSocket, as JSON, and over TCP trade with each other, on every backend") {
-    for (const std::string& backend : facility_backends()) {
-        if (backend == "asio_callback") continue;
+    for (const std::string& backend : backends()) {
         CAPTURE(backend);
         running_exchange exchange{backend, with_websockets};
         gyre::io_context on;
@@ -86,14 +85,4 @@ TEST_CASE("clients over WebSocket, as JSON, and over TCP trade with each other, 
         exchange.facility().send(SIGTERM);
         CHECK(exchange.facility().wait() == 0);
     }
-}
-
-TEST_CASE("a facility that speaks no WebSocket does not begin where it is to") {
-    const std::vector<std::string> all = facility_backends();
-    if (all.back() != "asio_callback") return gyre::testing::skip("this build has no Boost.Asio");
-    const written_config config{sample_text(with_websockets)};
-    const auto [status, text] =
-        outcome_of(EXCHANGE_MATCHING_FACILITY, {config.path(), "--backend", "asio_callback"});
-    CHECK(status == 2);
-    CHECK_MESSAGE(text.find("order_entry.websocket_at: expected none") != std::string::npos, text);
 }

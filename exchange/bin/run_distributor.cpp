@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The distributor on gyre's coroutines, over io_uring or epoll.
+// The distributor, over io_uring or epoll: see run_distributor.hpp.
 #include <exchange/bin/gyre_context.hpp>
 #include <exchange/bin/run_distributor.hpp>
 #include <exchange/bin/websocket_choice.hpp>
@@ -9,7 +9,7 @@
 
 namespace exchange {
 
-int run_distributor_on_gyre(const distributor_config& how) {
+int run_distributor(const distributor_config& how) {
     using distributor =
         market_data_distributor<gyre_traits, if_spoken<websocket_packets<gyre_traits>>>;
     return with_gyre_context("market_data_distributor", how.backend,

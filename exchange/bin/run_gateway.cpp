@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The gateway on gyre's coroutines, over io_uring or epoll.
+// The gateway, over io_uring or epoll: see run_gateway.hpp.
 #include <exchange/bin/gyre_context.hpp>
 #include <exchange/bin/run_gateway.hpp>
 #include <exchange/bin/websocket_choice.hpp>
@@ -9,7 +9,7 @@
 
 namespace exchange {
 
-int run_gateway_on_gyre(const gateway_config& how) {
+int run_gateway(const gateway_config& how) {
     using gateway = order_entry_gateway<gyre_traits, if_spoken<websocket_packets<gyre_traits>>>;
     return with_gyre_context("order_entry_gateway", how.backend, [&how](gyre::io_context& context) {
         return run_gateway<gyre_traits, gateway>(context, how);
