@@ -55,6 +55,14 @@ const_buffer connection::received() const noexcept {
 }
 
 task<io_result<message>> connection::receive() {
+    message one;
+    const auto got = co_await receive_batch({&one, 1});
+    if (!got.ok()) co_return got.error();
+    co_return io_result<message>{one};
+}
+
+task<io_result<std::span<const message>>> connection::receive_batch(std::span<message> into) {
+    expects(!into.empty(), "room for a message");
     loop& on = co_await this_task::loop();
     if (const error refused = begin_receive(on)) co_return refused;
     const receiving reading{*this};
@@ -63,10 +71,25 @@ task<io_result<message>> connection::receive() {
         if (!got.ok()) co_return got.error();
         if (got.value().last) {
             delivered_ = true;
-            co_return io_result<message>{message{got.value().kind, received()}};
+            into.front() = message{got.value().kind, received()};
+            const std::size_t more = take_whole(into.subspan(1));
+            co_return io_result<std::span<const message>>{into.first(1 + more)};
         }
         if (part_.open) co_await yield();
     }
+}
+
+// They stay where they are until there has to be room for more, which is at the next receive.
+std::size_t connection::take_whole(std::span<message> into) noexcept {
+    std::size_t taken = 0;
+    while (taken < into.size() && parser_.begins_with_message(buffer_.raw())) {
+        const parsed next = parser_.next(buffer_.raw());
+        if (next.what != parsed::kind::payload) break;  // The next receive reports it.
+        buffer_.skip(next.skipped + next.bytes.size());
+        into[taken] = message{next.message, next.bytes};
+        ++taken;
+    }
+    return taken;
 }
 
 task<io_result<fragment>> connection::receive_some() {

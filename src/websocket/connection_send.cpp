@@ -9,6 +9,8 @@
 #include <gyre/sync/sleep.hpp>
 #include <gyre/sync/when_any.hpp>
 
+#include "websocket/frame_gatherer.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <tuple>
@@ -17,7 +19,7 @@ namespace gyre::websocket {
 
 namespace {
 
-constexpr std::size_t masked_bytes = std::size_t{16} << 10;
+constexpr std::size_t gathered_bytes = std::size_t{16} << 10;
 constexpr std::size_t deflate_bytes_max = std::size_t{64} << 10;
 constexpr std::size_t kept_deflated_max = std::size_t{64} << 10;
 constexpr int our_window_bits_min = 9;
@@ -95,6 +97,31 @@ task<io_result<>> connection::send(message_kind kind, const_buffer payload) {
     const io_result<> sent = co_await send_frame(header, payload);
     // What the peer has not got, later messages must not refer to.
     if (header.compressed && !sent.ok()) our_deflater().forget();
+    co_return sent;
+}
+
+task<io_result<>> connection::send_batch(std::span<const message> batch) {
+    if (const error refused = send_refusal()) co_return refused;
+    const auto is_wrong = [](const message& it) {
+        return it.kind == message_kind::text && !is_utf8(it.bytes);
+    };
+    if (std::ranges::any_of(batch, is_wrong)) co_return error{errc::malformed, activity::write};
+    if (agreed_.deflate) {
+        io_result<> sent;
+        for (const message& each : batch) {
+            if (sent.ok()) sent = co_await send(each.kind, each.bytes);
+        }
+        co_return sent;
+    }
+    io_result<mutex::guard> message_turn = co_await messages_.lock();
+    if (!message_turn.ok()) co_return message_turn.error();
+    const mutex::guard message_held = message_turn.take();
+    io_result<mutex::guard> frame_turn = co_await frames_.lock();
+    if (!frame_turn.ok()) co_return frame_turn.error();
+    const mutex::guard frame_held = frame_turn.take();
+    if (const error refused = send_refusal()) co_return refused;
+    const io_result<> sent = co_await put_batch(batch);
+    if (sent.ok() && pong_due_) static_cast<void>(co_await put_pong());
     co_return sent;
 }
 
@@ -294,7 +321,7 @@ task<io_result<>> connection::put_frame(frame_header header, const_buffer payloa
     header.payload_bytes = payload.size();
     io_result<std::size_t> sent;
     if (we_ == role::client) {
-        sent = co_await put_masked(header, payload);
+        sent = co_await put_copied(header, payload);
     } else {
         const encoded_header head{header};
         const std::array<const_buffer, 2> parts{head.bytes(), payload};
@@ -304,27 +331,52 @@ task<io_result<>> connection::put_frame(frame_header header, const_buffer payloa
     co_return sent.error();
 }
 
+mutable_buffer connection::gathered() {
+    if (gathered_ == nullptr) gathered_.reset(new std::byte[gathered_bytes]);
+    return {gathered_.get(), gathered_bytes};
+}
+
 // RFC 6455, 5.3.
-task<io_result<std::size_t>> connection::put_masked(frame_header header, const_buffer payload) {
-    const masking_key key = keys_.next();
-    header.key = key;
-    const encoded_header head{header};
-    if (masked_ == nullptr) masked_.reset(new std::byte[masked_bytes]);
-    std::ranges::copy(head.bytes(), masked_.get());
-    std::size_t used = head.bytes().size();
-    std::size_t done = 0;
+frame_header connection::masked(frame_header header) noexcept {
+    if (we_ == role::client) header.key = keys_.next();
+    return header;
+}
+
+task<io_result<std::size_t>> connection::put_copied(frame_header header, const_buffer payload) {
+    frame_gatherer copied{gathered()};
+    copied.begin(masked(header), payload);
     std::size_t sent = 0;
-    do {
-        const std::size_t count = std::min(payload.size() - done, masked_bytes - used);
-        mask_copy(payload.subspan(done, count), {masked_.get() + used, count}, key, done);
-        done += count;
-        const const_buffer ready{masked_.get(), used + count};
+    for (bool whole = false; !whole; copied.clear()) {
+        whole = copied.take();
+        const const_buffer ready = copied.ready();
         const io_result<std::size_t> put_now = co_await put({&ready, 1});
         sent += put_now.value();
         if (!put_now.ok()) co_return io_result<std::size_t>{put_now.error(), sent};
-        used = 0;
-    } while (done < payload.size());
+    }
     co_return io_result<std::size_t>{sent};
+}
+
+task<io_result<>> connection::put_batch(std::span<const message> batch) {
+    frame_gatherer copied{gathered()};
+    std::size_t sent = 0;
+    for (auto each = batch.begin(); each != batch.end(); ++each) {
+        frame_header header = header_of(opcode_of(each->kind));
+        header.payload_bytes = each->bytes.size();
+        copied.begin(masked(header), each->bytes);
+        const bool is_last = each + 1 == batch.end();
+        for (bool whole = false; !whole;) {
+            whole = copied.take();
+            if (whole && !is_last) break;
+            const const_buffer ready = copied.ready();
+            const io_result<std::size_t> put_now = co_await put({&ready, 1});
+            copied.clear();
+            sent += put_now.value();
+            if (put_now.ok()) continue;
+            note_sent(sent, put_now.error());
+            co_return put_now.error();
+        }
+    }
+    co_return io_result<>{};
 }
 
 task<io_result<std::size_t>> connection::put(const_buffers parts) {

@@ -35,6 +35,11 @@ std::uint64_t big_endian(const_buffer bytes) noexcept {
     return number;
 }
 
+// @pre  `bytes` hold the length.
+std::uint64_t length_in(const_buffer bytes, std::size_t length_bytes) noexcept {
+    return length_bytes > 0 ? big_endian(bytes.subspan(2, length_bytes)) : short_length(bytes[1]);
+}
+
 bool known(frame_opcode code) noexcept {
     switch (code) {
         case frame_opcode::continuation:
@@ -111,8 +116,7 @@ violation frame_parser::take_header(const_buffer bytes, std::size_t& taken) noex
 
     const std::size_t length_bytes = length_bytes_behind(short_length(second));
     if (bytes.size() < 2 + length_bytes) return violation::none;
-    const std::uint64_t length =
-        length_bytes > 0 ? big_endian(bytes.subspan(2, length_bytes)) : short_length(second);
+    const std::uint64_t length = length_in(bytes, length_bytes);
     const bool control = is_control(code_in(first));
     if (const violation why = check_length(length, length_bytes, control); why != violation::none) {
         return why;
@@ -149,6 +153,16 @@ void frame_parser::begin_frame(std::byte first, std::uint64_t length) noexcept {
         text_ = {};
     }
     message_bytes_ += length;
+}
+
+bool frame_parser::begins_with_message(const_buffer bytes) const noexcept {
+    if (in_payload_ || in_message_ || bytes.size() < 2) return false;
+    const frame_opcode code = code_in(bytes[0]);
+    const bool data = code == frame_opcode::text || code == frame_opcode::binary;
+    if (!data || !has(bytes[0], final_bit) || has(bytes[0], compressed_bit)) return false;
+    const std::size_t length_bytes = length_bytes_behind(short_length(bytes[1]));
+    const std::size_t header = 2 + length_bytes + (has(bytes[1], mask_bit) ? key_.size() : 0);
+    return bytes.size() >= header && length_in(bytes, length_bytes) <= bytes.size() - header;
 }
 
 void frame_parser::unmask(mutable_buffer bytes) noexcept {

@@ -133,6 +133,35 @@ TEST_CASE("websocket: messages there and back allocate nothing, compressed or no
     }
 }
 
+TEST_CASE("websocket: batches there and back allocate nothing") {
+    on_every_backend([](io_context&) -> task<> {
+        both_ends ends{std::size_t{1} << 17};
+        const std::string text(100, 'x');
+        const std::array<message, 8> batch = [&] {
+            std::array<message, 8> made;
+            made.fill({message_kind::text, bytes_of(text)});
+            return made;
+        }();
+        std::array<message, 8> space;
+        const auto pass = [&](connection& from, connection& to) -> task<> {
+            const io_result<> sent = co_await from.send_batch(batch);
+            const auto got = co_await to.receive_batch(space);
+            CHECK((sent.ok() && got.value().size() == batch.size()));
+        };
+        const auto there_and_back_in_batches = [&](int times) -> task<> {
+            for (int each = 0; each < times; ++each) {
+                co_await pass(ends.client, ends.server);
+                co_await pass(ends.server, ends.client);
+            }
+        };
+        co_await there_and_back_in_batches(100);
+        const counted from_here;
+        co_await there_and_back_in_batches(rounds);
+        const long made = from_here.stop();
+        CHECK(made == 0);
+    });
+}
+
 TEST_CASE("hub: a message that is prepared already reaches its members without an allocation") {
     on_every_backend([](io_context&) -> task<> {
         hub room;
