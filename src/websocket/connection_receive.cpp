@@ -212,7 +212,7 @@ task<io_result<>> connection::take_control(parsed what) {
 // RFC 6455, 7.1.7.
 task<io_result<>> connection::break_off(violation why) {
     broken_rule_ = why;
-    close_reason told{close_code_for(why)};
+    close_reason told{close_code_for(why), describe(why)};
     static_cast<void>(co_await shielded(send_close(std::move(told)), options_.close_timeout));
     co_return fail(error_for(why));
 }

@@ -75,9 +75,10 @@ task<> check_refused(one_end& end, bytes what, violation rule, close_code code) 
     const io_result<message> got = co_await end.ours.receive();
     CHECK(got.error() == error_for(rule));
     CHECK(end.ours.broken_rule() == rule);
-    const bytes told = co_await read_bytes(end.peer, 4);
-    CHECK(told ==
-          server_frame(frame_opcode::close, close_payload(static_cast<std::uint16_t>(code))));
+    const bytes expected = server_frame(
+        frame_opcode::close, close_payload(static_cast<std::uint16_t>(code), describe(rule)));
+    const bytes told = co_await read_bytes(end.peer, expected.size());
+    CHECK(told == expected);
     const io_result<message> again = co_await end.ours.receive();
     CHECK(again.error() == error_for(rule));
     const io_result<> sent = co_await end.ours.send_text("too late");
