@@ -11,7 +11,11 @@
 #include <exchange/bench/loopback.hpp>
 #include <exchange/bench/seam_facility.hpp>
 #include <exchange/net/application/matching_facility.hpp>
-#include <exchange/net/application/order_entry_gateway.hpp>
+#include <exchange/net/gyre/traits.hpp>
+#include <exchange/server/order_entry_gateway.hpp>
+
+#include <gyre/coro/launch.hpp>
+#include <gyre/runtime/io_context.hpp>
 
 #include <lab/kit/fail.hpp>
 
@@ -24,16 +28,13 @@
 
 namespace exchange::bench {
 
-/// @tparam  X  A side of the seam.
-///
 /// Threads:  that of its context, but for the gateway's own.
-template <executor_traits X>
 class gateway_in_front {
 public:
     /// Of the gateway's context. Set before one is made.
-    static inline typename X::context_options context_options{};
+    static inline gyre::io_context_options context_options{};
 
-    gateway_in_front(typename X::context& context, order_entry_host& host, facility_options options,
+    gateway_in_front(gyre::io_context& context, order_entry_host& host, facility_options options,
                      span_observer* observer)
         : facility_{context, host, with_gateways(std::move(options)), observer} {}
     gateway_in_front(const gateway_in_front&) = delete;
@@ -48,7 +49,7 @@ public:
         return {};
     }
     void stop() {
-        gateway_context_->post([this]() noexcept { gateway_->stop(); });
+        gateway_.request_stop();
         join();
         facility_.stop();
     }
@@ -72,20 +73,19 @@ private:
     }
 
     void run() {
-        typename X::context context{context_options};
-        gateway_host host{users(), X::now(context)};
+        gyre::io_context context{context_options};
+        gateway_host host{users(), context.now()};
         gateway_options options;
-        options.doors.tcp = {gyre::ipv4::loopback(), 0};
+        options.clients.tcp = {gyre::ipv4::loopback(), 0};
         options.facility = facility_.gateways();
-        order_entry_gateway<X> gateway{context, host, options};
-        const auto [error] = gateway.start();
+        order_entry_gateway gateway{host, options};
+        const auto [error] = gateway.listen(context);
         if (error) lab::fail("exchange: the gateway cannot start: " + error.message());
-        gateway_context_ = &context;
-        gateway_ = &gateway;
+        gateway_ = gyre::launch(context, gateway.serve(), gyre::or_terminate{});
         order_entry_ = gateway.order_entry();
         started_.count_down();
         context.run();
-        over_.wait();  // The poster is still inside of the context.
+        over_.wait();  // The thread that stops it is still inside of the context.
     }
     void join() {
         if (!thread_.joinable()) return;
@@ -93,29 +93,27 @@ private:
         thread_.join();
     }
 
-    matching_facility<X> facility_;
+    matching_facility<gyre_traits> facility_;
     std::latch started_{1};
     std::latch over_{1};
     std::thread thread_;
-    typename X::context* gateway_context_ = nullptr;  // These three: written before `started_`.
-    order_entry_gateway<X>* gateway_ = nullptr;
+    gyre::stop_handle gateway_;  // Both: written before `started_`.
     gyre::endpoint order_entry_;
 };
 
 /// A facility of both, or of the facility alone: what `how` says.
 ///
 /// @param  options  Of the context; of the gateway's, too.
-template <executor_traits X>
-[[nodiscard]] std::unique_ptr<facility_under_test> seam_facility_of(
-    facility_identity about, const facility_tuning& how, typename X::context_options options) {
-    using Context = typename X::context;
-    using Options = typename X::context_options;
-    gateway_in_front<X>::context_options = options;
+[[nodiscard]] inline std::unique_ptr<facility_under_test> gyre_facility_of(
+    facility_identity about, const facility_tuning& how, const gyre::io_context_options& options) {
+    using Options = gyre::io_context_options;
+    gateway_in_front::context_options = options;
     if (how.through_gateway)
-        return std::make_unique<seam_facility<gateway_in_front<X>, Context, Options>>(
+        return std::make_unique<seam_facility<gateway_in_front, gyre::io_context, Options>>(
             std::move(about), how, options);
-    return std::make_unique<seam_facility<matching_facility<X>, Context, Options>>(std::move(about),
-                                                                                   how, options);
+    return std::make_unique<
+        seam_facility<matching_facility<gyre_traits>, gyre::io_context, Options>>(std::move(about),
+                                                                                  how, options);
 }
 
 }  // namespace exchange::bench

@@ -22,8 +22,8 @@ each book stands and, on gyre, what every coroutine waits for.
 A distributor keeps nothing: a subscriber that comes again, to this one or to another,
 subscribes again.)";
 
-[[nodiscard]] client_doors_options& doors_of(distributor_config& it) {
-    return it.distributor.doors;
+[[nodiscard]] client_server_options& doors_of(distributor_config& it) {
+    return it.distributor.clients;
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ where it was.)";
     return 0;
 }
 
-[[nodiscard]] client_doors_options& doors_of(gateway_config& it) { return it.gateway.doors; }
+[[nodiscard]] client_server_options& doors_of(gateway_config& it) { return it.gateway.clients; }
 
 }  // namespace
 

@@ -7,7 +7,14 @@
 #include <exchange/management/distributor_config.hpp>
 #include <exchange/management/log_limit.hpp>
 #include <exchange/management/login_log.hpp>
-#include <exchange/net/application/market_data_distributor.hpp>
+#include <exchange/management/write_within.hpp>
+#include <exchange/net/gyre/timer.hpp>
+#include <exchange/server/market_data_distributor.hpp>
+
+#include <gyre/coro/launch.hpp>
+#include <gyre/sync/event.hpp>
+#include <gyre/sync/sleep.hpp>
+#include <gyre/sync/timeout.hpp>
 
 #include <algorithm>
 #include <array>
@@ -47,42 +54,44 @@ private:
     login_log refusals_;
 };
 
-/// @tparam  X            A side of the seam.
-/// @tparam  Distributor  A market_data_distributor.
-template <executor_traits X, class Distributor>
 class served_distributor {
 public:
-    using task = typename X::template task<void>;
     static constexpr std::string_view name = "market_data_distributor";
 
     /// @param  context  Borrowed; outlives this.
     /// @param  how      Borrowed; outlives this. Read without errors.
     /// @param  log      Borrowed; outlives this.
-    served_distributor(typename X::context& context, const distributor_config& how, event_log& log)
+    served_distributor(gyre::io_context& context, const distributor_config& how, event_log& log)
         : context_{context},
           how_{how},
           watch_{log},
           books_{how.books, false},
-          host_{how.host, books_, X::now(context)},
-          distributor_{context, books_, host_, options_of(how)},
-          look_{context} {
+          host_{how.host, books_, context.now()},
+          distributor_{context, books_, host_, options_of(how, log)} {
         distributor_.be_watched(&watch_);
         host_.be_watched(&watch_);
-        log_insecure_connections(how.distributor.doors, log);
     }
 
     [[nodiscard]] gyre::error start() {
-        return start_patiently([this] { return distributor_.start().error(); });
+        const gyre::error failed =
+            start_patiently([this] { return distributor_.listen().error(); });
+        if (failed) return failed;
+        serving_ = gyre::launch(
+            context_, distributor_.serve(),
+            [this](gyre::task_outcome<gyre::io_result<>> end) { note_end(end.get().error()); });
+        return {};
     }
     /// One that is to replace another is ready when it knows all books: until then the other one serves all
     /// subscribers. Else they may come at once, and wait.
-    task until_ready() {
+    gyre::task<> until_ready() {
         if (!how_.replaces) co_return;
-        co_await look_until<X>(context_, look_, gyre::never,
-                               [this](gyre::time_point) { return distributor_.has_opened(); });
+        while (!distributor_.has_opened()) {
+            const auto [ended] = co_await gyre::sleep_for(look_again);
+            if (ended) co_return;
+        }
     }
     [[nodiscard]] std::string how() const {
-        return "subscribers " + how_.distributor.doors.tcp.to_string() + ", feed from " +
+        return "subscribers " + how_.distributor.clients.tcp.to_string() + ", feed from " +
                how_.distributor.feed.source.group.to_string() +
                through(how_.distributor.feed.source.interface);
     }
@@ -124,21 +133,19 @@ public:
 
     /// Subscribers read on until they leave; one that is still here then is told to go to another one, or to
     /// the next process of this one.
-    task drain(typename X::timer& pause) {
-        distributor_.drain();
-        co_await look_until<X>(context_, pause,
-                               gyre::deadline_after(X::now(context_), how_.drain_within),
-                               [this](gyre::time_point) { return distributor_.left(); });
-        if (distributor_.clients() == 0) co_return;
+    gyre::task<> drain(gyre_timer&) {
+        serving_.request_drain();
+        const auto [late] = co_await gyre::with_timeout(how_.drain_within, ended_.wait());
+        if (!late || distributor_.clients() == 0) co_return;
         distributor_.send_away();
-        co_await look_until<X>(context_, pause,
-                               gyre::deadline_after(X::now(context_), last_words_max),
-                               [this](gyre::time_point) { return distributor_.left(); });
+        static_cast<void>(co_await gyre::with_timeout(last_words_max, ended_.wait()));
     }
     void stop() {
         distributor_.be_watched(nullptr);
-        distributor_.stop();
+        serving_.request_stop();
     }
+    /// The exit status of an orderly end.
+    [[nodiscard]] int status() const { return failed_ ? 1 : 0; }
 
     void tell(admin_report& to) {
         const market_data_counts& it = host_.counts();
@@ -188,8 +195,19 @@ public:
     }
 
 private:
-    [[nodiscard]] static distributor_options options_of(const distributor_config& how) {
+    static constexpr std::chrono::milliseconds look_again{5};
+
+    void note_end(gyre::error failure) {
+        failed_ = static_cast<bool>(failure);
+        if (failed_)
+            note_on_error_output(
+                "market_data_distributor: cannot let subscribers in: " + failure.message() + '\n');
+        ended_.set();
+    }
+    [[nodiscard]] static distributor_options options_of(const distributor_config& how,
+                                                        event_log& log) {
         distributor_options made = how.distributor;
+        made.clients.on_insecure = insecure_connections_in(log);
         made.opens_with_feed = how.replaces;
         return made;
     }
@@ -224,20 +242,16 @@ private:
         return "complete";
     }
 
-    typename X::context& context_;
+    gyre::io_context& context_;
     const distributor_config& how_;
     logged_distributor watch_;
     market_books books_;
     market_data_host host_;
-    Distributor distributor_;
-    typename X::timer look_;  // For its books, before it is ready.
+    market_data_distributor distributor_;
+    gyre::stop_handle serving_;
+    gyre::event ended_;
+    bool failed_ = false;
 };
-
-/// @tparam  Distributor  A market_data_distributor<X, ...>.
-template <executor_traits X, class Distributor>
-[[nodiscard]] int run_distributor(typename X::context& context, const distributor_config& how) {
-    return run_served<X, served_distributor<X, Distributor>>(context, how);
-}
 
 /// Runs a market data distributor on the backend of `how`.
 ///

@@ -7,7 +7,13 @@
 #include <exchange/management/gateway_config.hpp>
 #include <exchange/management/login_log.hpp>
 #include <exchange/management/write_within.hpp>
-#include <exchange/net/application/order_entry_gateway.hpp>
+#include <exchange/net/gyre/timer.hpp>
+#include <exchange/server/order_entry_gateway.hpp>
+
+#include <gyre/coro/launch.hpp>
+#include <gyre/sync/event.hpp>
+#include <gyre/sync/sleep.hpp>
+#include <gyre/sync/timeout.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -49,41 +55,42 @@ private:
     login_log refusals_;
 };
 
-/// @tparam  X        A side of the seam.
-/// @tparam  Gateway  An order_entry_gateway.
-template <executor_traits X, class Gateway>
 class served_gateway {
 public:
-    using task = typename X::template task<void>;
     static constexpr std::string_view name = "order_entry_gateway";
 
     /// @param  context  Borrowed; outlives this.
     /// @param  how      Borrowed; outlives this. Read without errors.
     /// @param  log      Borrowed; outlives this.
-    served_gateway(typename X::context& context, const gateway_config& how, event_log& log)
+    served_gateway(gyre::io_context& context, const gateway_config& how, event_log& log)
         : context_{context},
           how_{how},
           watch_{log, how.gateway.facility},
-          host_{how.host, X::now(context)},
-          gateway_{context, host_, options_of(how)},
-          look_{context} {
+          host_{how.host, context.now()},
+          gateway_{host_, options_of(how, log)} {
         host_.be_watched(&watch_);
-        log_insecure_connections(how.gateway.doors, log);
     }
 
     [[nodiscard]] gyre::error start() {
-        return start_patiently([this] { return gateway_.start().error(); });
+        const gyre::error failed =
+            start_patiently([this] { return gateway_.listen(context_).error(); });
+        if (failed) return failed;
+        serving_ = gyre::launch(
+            context_, gateway_.serve(),
+            [this](gyre::task_outcome<gyre::io_result<>> end) { note_end(end.get().error()); });
+        return {};
     }
     /// One that is to replace another is ready when the facility has welcomed it: until then the other one
     /// serves all clients. Else they may come at once, and wait.
-    task until_ready() {
+    gyre::task<> until_ready() {
         if (!how_.replaces) co_return;
-        co_await look_until<X>(context_, look_, gyre::never, [this](gyre::time_point) {
-            return host_.link_up() || host_.draining();
-        });
+        while (!host_.link_up() && !host_.draining()) {
+            const auto [ended] = co_await gyre::sleep_for(look_again);
+            if (ended) co_return;
+        }
     }
     [[nodiscard]] std::string how() const {
-        return "order entry " + how_.gateway.doors.tcp.to_string();
+        return "order entry " + how_.gateway.clients.tcp.to_string();
     }
     [[nodiscard]] std::string ready_line() const {
         std::string made = "order entry " + gateway_.order_entry().to_string() + ", facility " +
@@ -117,23 +124,17 @@ public:
 
     /// Lets clients finish what they do; one that is still here then is told to come again, elsewhere or
     /// later.
-    task drain(typename X::timer& pause) {
-        gateway_.drain();
-        co_await look_until<X>(context_, pause,
-                               gyre::deadline_after(X::now(context_), how_.drain_within),
-                               [this](gyre::time_point) { return gateway_.clients() == 0; });
-        if (gateway_.clients() == 0) co_return;
+    gyre::task<> drain(gyre_timer&) {
+        serving_.request_drain();
+        const auto [late] = co_await gyre::with_timeout(how_.drain_within, ended_.wait());
+        if (!late) co_return;
         note_on_error_output("order_entry_gateway: some clients did not leave in time\n");
-        host_.be_watched(nullptr);  // That the link ends now is our own doing.
         gateway_.send_away();
-        co_await look_until<X>(context_, pause,
-                               gyre::deadline_after(X::now(context_), last_words_max),
-                               [this](gyre::time_point) { return gateway_.clients() == 0; });
+        static_cast<void>(co_await gyre::with_timeout(last_words_max, ended_.wait()));
     }
-    void stop() {
-        host_.be_watched(nullptr);  // That the link ends now is our own doing.
-        gateway_.stop();
-    }
+    void stop() { serving_.request_stop(); }
+    /// The exit status of an orderly end.
+    [[nodiscard]] int status() const { return failed_ ? 1 : 0; }
 
     void tell(admin_report& to) {
         const gateway_counts& it = host_.counts();
@@ -148,6 +149,7 @@ public:
              "Messages of clients refused since the facility was away"},
             {"clients_shed", it.shed, "Clients that read too slowly"},
             {"links", it.links, "Times that the facility has welcomed this gateway"},
+            {"links_unreached", it.unreached, "Attempts to connect to the facility that failed"},
             {"link_up", host_.link_up() ? 1U : 0U, "Whether the facility is there", true},
             {"clients", gateway_.clients(), "Clients that are connected, logged in or not", true},
         };
@@ -163,25 +165,31 @@ public:
     }
 
 private:
-    [[nodiscard]] static gateway_options options_of(const gateway_config& how) {
+    static constexpr std::chrono::milliseconds look_again{5};
+
+    void note_end(gyre::error failure) {
+        failed_ = static_cast<bool>(failure);
+        if (failed_)
+            note_on_error_output(
+                "order_entry_gateway: cannot let clients in: " + failure.message() + '\n');
+        ended_.set();
+    }
+    [[nodiscard]] static gateway_options options_of(const gateway_config& how, event_log& log) {
         gateway_options made = how.gateway;
         made.opens_with_link = how.replaces;
+        made.clients.on_insecure = insecure_connections_in(log);
         return made;
     }
 
-    typename X::context& context_;
+    gyre::io_context& context_;
     const gateway_config& how_;
     logged_gateway watch_;
     gateway_host host_;
-    Gateway gateway_;
-    typename X::timer look_;  // For the link, before it is ready.
+    order_entry_gateway gateway_;
+    gyre::stop_handle serving_;
+    gyre::event ended_;
+    bool failed_ = false;
 };
-
-/// @tparam  Gateway  An order_entry_gateway<X, ...>.
-template <executor_traits X, class Gateway>
-[[nodiscard]] int run_gateway(typename X::context& context, const gateway_config& how) {
-    return run_served<X, served_gateway<X, Gateway>>(context, how);
-}
 
 /// Runs an order entry gateway on the backend of `how`.
 ///

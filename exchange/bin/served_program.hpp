@@ -12,7 +12,7 @@
 #include <exchange/management/received_listeners.hpp>
 #include <exchange/management/text_file.hpp>
 #include <exchange/management/write_within.hpp>
-#include <exchange/net/application/client_doors.hpp>
+#include <exchange/server/server_transport.hpp>
 
 #include <array>
 #include <cstdio>
@@ -32,7 +32,7 @@ struct served_program {
     const char* name;
     const char* section;  ///< Of the configuration, about its clients.
     secret_reading<Config> (*load)(const std::string& path);
-    client_doors_options& (*doors_of)(Config& of);
+    client_server_options& (*doors_of)(Config& of);
     int (*run)(const Config& how);
 };
 
@@ -64,11 +64,11 @@ public:
                                                            all_backends + ", but found \"" +
                                                            backend_ + '"'});
         }
-        client_doors_options& doors = it.doors_of(reading.value);
+        client_server_options& doors = it.doors_of(reading.value);
         for (config_error& each : secure_doors(reading.value.tls, it.section, doors))
             reading.errors.push_back(std::move(each));
         if (!reading.errors.empty()) return complain(path_, reading.errors);
-        if (doors.security != nullptr && is_open_to_others(reading.value.tls.private_key))
+        if (doors.tls && is_open_to_others(reading.value.tls.private_key))
             note_on_error_output(std::string{it.name} + ": warning: others than you can read " +
                                  reading.value.tls.private_key + '\n');
         if (reading.open_to_others)

@@ -29,11 +29,11 @@ std::uint64_t descriptors_needed(const config& of) noexcept {
 }
 
 std::uint64_t descriptors_needed(const gateway_config& of) noexcept {
-    return connections_of(of.gateway.doors) + others;
+    return connections_of(of.gateway.clients) + others;
 }
 
 std::uint64_t descriptors_needed(const distributor_config& of) noexcept {
-    return connections_of(of.distributor.doors) + others;
+    return connections_of(of.distributor.clients) + others;
 }
 
 std::optional<config_error> allow_descriptors(std::uint64_t needed, const std::string& section) {

@@ -73,7 +73,7 @@ void read_asked_exchange(json_section& in, order_entry_client_options& into) {
 }
 
 void read_subscribers(json_section& in, distributor_config& into) {
-    client_doors_options& doors = into.distributor.doors;
+    client_server_options& doors = into.distributor.clients;
     if (in.needs("at")) in.read_endpoint("at", doors.tcp);
     read_websockets(in, doors.websocket, doors.websockets);
     in.read("connections_max", doors.connections_max, {2, 0xffff});
@@ -94,7 +94,7 @@ void read_book_limits(json_section& in, market_books_options& into) {
 
 void read_distributor_timing(json_section& in, distributor_config& into) {
     soup_options& sessions = into.host.sessions;
-    client_doors_options& doors = into.distributor.doors;
+    client_server_options& doors = into.distributor.clients;
     in.read_milliseconds("heartbeat_after_ms", sessions.heartbeat_after);
     in.read_milliseconds("dead_after_ms", sessions.dead_after);
     in.read_milliseconds("login_within_ms", sessions.login_within);
@@ -121,8 +121,8 @@ distributor_config_reading read_distributor_config(std::string_view text,
     // A feed that is heard from its middle on is no loss: books are asked for.
     it.distributor.feed.source.receiver.first_sequence = 0;
     // What waits in the kernel is told as it was: a slow subscriber is better told less of that.
-    it.distributor.doors.kernel_send_bytes = 64 * 1024;
-    it.distributor.doors.websockets.path = "/market-data/v1";
+    it.distributor.clients.kernel_send_bytes = 64 * 1024;
+    it.distributor.clients.websockets.path = "/market-data/v1";
     json_section top{whole, "", made.errors};
     top.read_one_of("backend", it.backend, find_backend, all_backends);
     if (top.needs("feed"))

@@ -9,7 +9,7 @@
 
 #include <exchange/management/config_with_credentials.hpp>
 #include <exchange/management/door_security.hpp>
-#include <exchange/net/application/market_data_distributor.hpp>
+#include <exchange/server/market_data_distributor.hpp>
 
 #include <chrono>
 #include <string>

@@ -28,15 +28,14 @@ void read_door_tls(json_section& in, door_tls& into, const std::string& folder) 
     });
 }
 
-void log_insecure_connections(const client_doors_options& of, event_log& log) {
-    if (of.security == nullptr) return;
-    of.security->report_failures([&log, told = log_limit{10}](const gyre::endpoint& peer,
-                                                              std::string_view reason) mutable {
+insecure_report insecure_connections_in(event_log& log) {
+    return [&log, told = log_limit{10}](const gyre::endpoint& peer,
+                                        std::string_view reason) mutable {
         if (!log.tells(log_level::warning)) return;
         if (const auto untold = told.admit(log_limit::clock::now()))
             log.warning("tls_failed",
                         {{"address", peer.to_string()}, {"reason", reason}, {"untold", *untold}});
-    });
+    };
 }
 
 }  // namespace exchange

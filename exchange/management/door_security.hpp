@@ -9,7 +9,7 @@
 #include <exchange/management/config.hpp>
 #include <exchange/management/event_log.hpp>
 #include <exchange/management/json_section.hpp>
-#include <exchange/net/application/client_doors.hpp>
+#include <exchange/server/server_transport.hpp>
 
 #include <cstdint>
 #include <string>
@@ -39,12 +39,11 @@ void read_door_tls(json_section& in, door_tls& into, const std::string& folder);
 ///         match; what this build does not have.
 [[nodiscard]] std::vector<config_error> secure_doors(const door_tls& how,
                                                      const std::string& section,
-                                                     client_doors_options& into);
+                                                     client_server_options& into);
 
-/// Has the log told of connections that could not be secured, of ten a second at most: strangers decide how
-/// often.
+/// Logs connections that could not be secured, ten a second at most: strangers decide how often.
 ///
-/// @param  log  Borrowed; outlives the doors.
-void log_insecure_connections(const client_doors_options& of, event_log& log);
+/// @param  log  Borrowed; outlives the function.
+[[nodiscard]] insecure_report insecure_connections_in(event_log& log);
 
 }  // namespace exchange

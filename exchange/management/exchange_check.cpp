@@ -143,10 +143,10 @@ private:
         return {it.facility.order_entry, it.facility.websocket, it.facility.gateways.at};
     }
     [[nodiscard]] static std::vector<gyre::endpoint> places_of(const gateway_config& it) {
-        return {it.gateway.doors.tcp, it.gateway.doors.websocket};
+        return {it.gateway.clients.tcp, it.gateway.clients.websocket};
     }
     [[nodiscard]] static std::vector<gyre::endpoint> places_of(const distributor_config& it) {
-        return {it.distributor.doors.tcp, it.distributor.doors.websocket};
+        return {it.distributor.clients.tcp, it.distributor.clients.websocket};
     }
 
     void check_listeners(const known_child& it) {

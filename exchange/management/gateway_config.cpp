@@ -23,9 +23,9 @@ void read_rates(json_section& in, gateway_rates& into) {
 }
 
 void read_order_entry(json_section& in, gateway_config& into) {
-    if (in.needs("at")) in.read_endpoint("at", into.gateway.doors.tcp);
-    read_websockets(in, into.gateway.doors.websocket, into.gateway.doors.websockets);
-    in.read("connections_max", into.gateway.doors.connections_max, {2, 0xffff});
+    if (in.needs("at")) in.read_endpoint("at", into.gateway.clients.tcp);
+    read_websockets(in, into.gateway.clients.websocket, into.gateway.clients.websockets);
+    in.read("connections_max", into.gateway.clients.connections_max, {2, 0xffff});
     in.read("window_bytes", into.host.link.window_bytes, {link_window_bytes_min, 1 << 24});
 }
 
@@ -41,12 +41,12 @@ void read_timing(json_section& in, gateway_config& into) {
     in.read_milliseconds("login_within_ms", sessions.login_within);
     in.read_milliseconds("link_heartbeat_after_ms", into.host.link.heartbeat_after);
     in.read_milliseconds("link_dead_after_ms", into.host.link.dead_after);
-    in.read_milliseconds("tick_ms", into.gateway.doors.timer_tick);
-    in.read_milliseconds("linger_ms", into.gateway.doors.linger);
+    in.read_milliseconds("tick_ms", into.gateway.clients.timer_tick);
+    in.read_milliseconds("linger_ms", into.gateway.clients.linger);
     in.read_milliseconds("grace_ms", into.host.grace);
     in.read_milliseconds("stalled_ms", into.host.stalled_max);
     in.read_milliseconds("drain_within_ms", into.drain_within);
-    const gyre::duration tick = into.gateway.doors.timer_tick;
+    const gyre::duration tick = into.gateway.clients.timer_tick;
     // What is due is looked for at each tick, so a heartbeat may be late by one.
     if (tick > std::min(sessions.heartbeat_after, into.host.link.heartbeat_after))
         in.wrong("tick_ms", "expected no more than heartbeat_after_ms and link_heartbeat_after_ms");
@@ -130,9 +130,9 @@ gateway_config_reading read_gateway_config(std::string_view text, const std::str
     if (top.needs("credentials_file"))
         top.read_path("credentials_file", it.credentials_file, folder);
     top.finish();
-    const bool websockets = it.gateway.doors.websocket.kind() != gyre::endpoint::family::none;
+    const bool websockets = it.gateway.clients.websocket.kind() != gyre::endpoint::family::none;
     it.host.link.channels_max =
-        static_cast<std::uint32_t>(it.gateway.doors.connections_max * (websockets ? 2 : 1));
+        static_cast<std::uint32_t>(it.gateway.clients.connections_max * (websockets ? 2 : 1));
     return made;
 }
 

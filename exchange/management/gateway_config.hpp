@@ -9,7 +9,7 @@
 
 #include <exchange/management/config_with_credentials.hpp>
 #include <exchange/management/door_security.hpp>
-#include <exchange/net/application/order_entry_gateway.hpp>
+#include <exchange/server/order_entry_gateway.hpp>
 
 #include <functional>
 #include <string>

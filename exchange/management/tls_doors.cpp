@@ -4,7 +4,7 @@
 #include <exchange/management/door_security.hpp>
 
 #include <exchange/management/text_file.hpp>
-#include <exchange/net/transport/tls_security.hpp>
+#include <gyre/tls/context.hpp>
 
 #include <optional>
 #include <utility>
@@ -29,7 +29,7 @@ namespace {
 }  // namespace
 
 std::vector<config_error> secure_doors(const door_tls& how, const std::string& section,
-                                       client_doors_options& into) {
+                                       client_server_options& into) {
     if (how.certificates.empty() || how.private_key.empty())
         return {};  // An error already, or no TLS.
     std::vector<config_error> wrong;
@@ -45,7 +45,7 @@ std::vector<config_error> secure_doors(const door_tls& how, const std::string& s
     if (how.oldest == tls_version::tls_1_3) options.oldest = gyre::tls::version::tls_1_3;
     auto made = gyre::tls::context::server(std::move(options));
     if (!made.ok()) wrong.push_back(error_of(made.error(), how, section));
-    if (wrong.empty()) into.security = serve_with_tls(made.take());
+    if (wrong.empty()) into.tls = made.take();
     return wrong;
 }
 

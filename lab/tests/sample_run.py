@@ -88,9 +88,11 @@ OF_SUITE = {
     "http_server": ("gyre_uring", "gyre_epoll", "beast", "go", "hyper", "nginx", "raw_uring", "raw_epoll"),
     "websocket": ("gyre_uring", "gyre_epoll", "beast", "tungstenite", "node_ws"),
     "tls": ("gyre_uring", "gyre_epoll", "asio_ssl", "go", "nginx"),
-    "exchange": (*BOTH, "bare"), "exchange_end_to_end": ("gyre_uring", "gyre_epoll"), "exchange_tuning": (*BOTH, "bare"),
+    "exchange": (*BOTH, "bare"), "exchange_tuning": (*BOTH, "bare"),
+    "exchange_end_to_end": ("gyre_uring", "gyre_epoll"),
     "exchange_end_to_end_tuning": ("gyre_uring", "gyre_uring_spin", "gyre_uring_turn_8"),
-    "exchange_jitter": ("gyre_uring", "gyre_epoll", "host"), "exchange_market_data": ("gyre_uring", "gyre_epoll"),
+    "exchange_jitter": ("gyre_uring", "gyre_epoll", "host"),
+    "exchange_market_data": ("gyre_uring", "gyre_epoll"),
     "exchange_market_data_tuning": ("gyre_uring", "gyre_uring_told_5ms"),
 } | dict.fromkeys(("throughput", "latency", "http", "churn"), (*LIBRARIES, "raw_syscalls"))
 

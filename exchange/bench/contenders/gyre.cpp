@@ -2,8 +2,6 @@
 //
 // The facility on gyre, on io_uring or on epoll; with a gateway in front of it, on the same.
 #include <exchange/bench/gateway_in_front.hpp>
-#include <exchange/bench/seam_facility.hpp>
-#include <exchange/net/gyre/traits.hpp>
 
 namespace exchange::bench {
 namespace {
@@ -24,8 +22,8 @@ namespace {
 std::unique_ptr<facility_under_test> make_facility(const facility_tuning& how) {
     const auto make = [&how](std::string name, std::string waits_with,
                              gyre::backend_choice choice) {
-        return seam_facility_of<gyre_traits>({std::move(name), "gyre", "", std::move(waits_with)},
-                                             how, options_of(how, choice));
+        return gyre_facility_of({std::move(name), "gyre", "", std::move(waits_with)}, how,
+                                options_of(how, choice));
     };
     if (how.backend == "uring") return make("gyre_uring", "io_uring", gyre::backend_choice::uring);
     if (how.backend == "epoll") return make("gyre_epoll", "epoll", gyre::backend_choice::epoll);

@@ -76,12 +76,12 @@ std::span<const std::byte> gateway_host::link_output(gyre::time_point now) noexc
     return link_.output();
 }
 
-void gateway_host::link_lost(gyre::time_point now) noexcept {
+void gateway_host::link_lost(gyre::time_point now, bool reported) noexcept {
     now_ = now;
     link_.disconnected();
     lose_channels();
     const bool was_up = std::exchange(welcomed_, false);
-    if (watcher_ == nullptr) return;
+    if (watcher_ == nullptr || !reported) return;
     if (!was_up) return tell_refusal(link_.ending());
     if (replaced_) watcher_->link_replaced();
     else watcher_->link_lost();

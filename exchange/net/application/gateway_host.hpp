@@ -60,6 +60,7 @@ struct gateway_counts {
     std::uint64_t unreachable = 0;  ///< Messages of clients, since the facility was not there.
     std::uint64_t shed = 0;         ///< Clients that read too slowly.
     std::uint64_t links = 0;        ///< Times that the facility has welcomed us.
+    std::uint64_t unreached = 0;    ///< Attempts to connect to the facility that failed.
 };
 
 /// Who writes to the link.
@@ -100,7 +101,9 @@ public:
     [[nodiscard]] const soup_session& life() const noexcept { return link_.welcomed().life; }
     /// The connection is gone: clients wait for the next one, or are told that messages are lost. If another
     /// gateway has the link, or we are draining, all of them are told to come again.
-    void link_lost(gyre::time_point now) noexcept;
+    ///
+    /// @param  reported  False if the loss is our own doing.
+    void link_lost(gyre::time_point now, bool reported = true) noexcept;
     /// No link follows the one that there is, if there is one.
     void drain(gyre::time_point now) noexcept;
     [[nodiscard]] bool draining() const noexcept { return draining_; }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What the machine of a client asks of the connection that it stands on; served_client.hpp is that
+// What the machine of a client asks of the connection that it stands on; server/client_session.hpp is that
 // connection.
 #pragma once
 
 #include <exchange/codec/soup_connection.hpp>
-#include <exchange/codec/soup_framer.hpp>
 
 #include <gyre/io/endpoint.hpp>
 
@@ -21,11 +20,9 @@ namespace exchange {
 
 class client_link {
 public:
-    /// The next of the packets that are here: as a frame_transport has it.
-    [[nodiscard]] virtual soup_framed next_packet() noexcept = 0;
     /// There is something to write. May be said again.
     virtual void has_output() noexcept = 0;
-    /// The reader may go on, or need not any more: see `client_machine`.
+    /// Packets that wait can be used, or more can be read, or nothing will be: see `client_machine`.
     virtual void may_read() noexcept = 0;
     /// Where the client is; nowhere if that is not known.
     [[nodiscard]] virtual gyre::endpoint peer() const noexcept { return {}; }

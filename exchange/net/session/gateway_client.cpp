@@ -24,7 +24,12 @@ gateway_client::~gateway_client() { disconnected(); }
 // From the client
 // ---------------------------------------------------------------------------------------------
 
-void gateway_client::take_packets(gyre::time_point now) noexcept {
+void gateway_client::take(const packet_batch& batch, gyre::time_point now) noexcept {
+    packets_ = batch;
+    proceed(now);
+}
+
+void gateway_client::proceed(gyre::time_point now) noexcept {
     host_.note_time(now);
     look();
     if (held_) host_.announce(*this);
@@ -33,13 +38,12 @@ void gateway_client::take_packets(gyre::time_point now) noexcept {
 /// Looks at packets up to one that is for the facility.
 void gateway_client::look() noexcept {
     if (early_ && phase_ == phase::in) on_message(*std::exchange(early_, {}));
-    while (wants_bytes()) {
-        const soup_framed framed = to_.next_packet();
-        if (framed.ending != soup_ending::none) return end(framed.ending);
-        if (!framed.complete) return;
+    while (can_use() && !packets_.packets.empty()) {
+        const soup_packet packet = packets_.take_first();
         liveness_.heard(host_.now());
-        on_packet(framed.packet);
+        on_packet(packet);
     }
+    if (can_use() && packets_.ending != soup_ending::none) end(packets_.ending);
 }
 
 void gateway_client::on_packet(const soup_packet& packet) noexcept {
@@ -308,7 +312,7 @@ void gateway_client::on_timer(gyre::time_point now) noexcept {
         return;
     }
     // What it has sent is not looked at, or it has not been let in, so its silence says nothing.
-    if (!wants_bytes() || phase_ != phase::in) liveness_.heard(now);
+    if (!can_use() || phase_ != phase::in) liveness_.heard(now);
     if (liveness_.peer_is_dead(now)) return end(soup_ending::peer_silent);
     if (is_stalled(now)) {
         host_.note_shed(*this);
@@ -344,6 +348,7 @@ void gateway_client::leave_lists() noexcept {
     refuse_at_ = patient_until_ = gyre::never;
     held_.reset();
     early_.reset();
+    packets_ = {};
     gyre::list_link<waiting_login>::unlink();
     gyre::list_link<gateway_client>::unlink();
     if (is_open() && !pulling_) host_.close_channel(*this, ending_);

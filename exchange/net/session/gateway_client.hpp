@@ -10,6 +10,7 @@
 
 #include <exchange/codec/command_codec.hpp>
 #include <exchange/codec/link_connection.hpp>
+#include <exchange/codec/packet_batch.hpp>
 #include <exchange/codec/soup_connection.hpp>
 #include <exchange/net/application/gateway_host.hpp>
 #include <exchange/net/session/client_link.hpp>
@@ -36,13 +37,16 @@ public:
 
     // The driver's side.
 
-    /// Bytes have come. Takes packets, up to one for which the link has no room just now.
-    void take_packets(gyre::time_point now) noexcept;
-    /// Is the reader to read? Also while a login waits, to hear that it is given up: the session of a user
-    /// must not go to a client that has left. Not behind a packet that waits for the link, a message that
-    /// waits for the login, or a login that is refused late.
-    [[nodiscard]] bool wants_bytes() const noexcept {
-        return !held_ && !early_ && !over() && refuse_at_ == gyre::never;
+    /// Takes packets. Those behind a packet for which the link has no room just now wait here.
+    ///
+    /// @param  batch  Borrowed until `wants_packets`. Any batch before it was used up.
+    void take(const packet_batch& batch, gyre::time_point now) noexcept;
+    /// Uses packets that wait here, as far as it can by now.
+    void proceed(gyre::time_point now) noexcept;
+    /// True if all packets that it took were used up, and it can use more. So also while a login waits, to
+    /// learn that the client has left: the session of a user must not go to such a client.
+    [[nodiscard]] bool wants_packets() const noexcept {
+        return can_use() && packets_.packets.empty();
     }
     void on_timer(gyre::time_point now) noexcept;
     /// What is to be written. Stays valid until it is `sent`.
@@ -95,6 +99,11 @@ private:
     link_pull pull(std::span<std::byte> room) noexcept override;
     void check_login(gyre::time_point now) noexcept override;
 
+    /// Not behind a packet that waits for the link, a message that waits for the login, or a login that is
+    /// refused late.
+    [[nodiscard]] bool can_use() const noexcept {
+        return !held_ && !early_ && !over() && refuse_at_ == gyre::never;
+    }
     void look() noexcept;
     void on_packet(const soup_packet& packet) noexcept;
     void on_login(std::span<const std::byte> payload) noexcept;
@@ -124,7 +133,8 @@ private:
     gateway_users::known* user_ = nullptr;
     soup_session life_;                // Of the stream that it is told, once it is in.
     std::uint64_t next_ = 0;           // Of that stream.
-    std::optional<soup_packet> held_;  // For the facility; the transport has its bytes.
+    packet_batch packets_;             // Not used yet.
+    std::optional<soup_packet> held_;  // For the facility; the channel has its bytes.
     std::optional<soup_packet>
         early_;                     // As that: a message that came before its login was answered.
     std::size_t of_facility_ = 0;   // Bytes that wait to be written, of the facility's

@@ -32,15 +32,19 @@ market_data_client::~market_data_client() { disconnected(); }
 // From the subscriber
 // ---------------------------------------------------------------------------------------------
 
-void market_data_client::take_packets(gyre::time_point now) noexcept {
+void market_data_client::take(const packet_batch& batch, gyre::time_point now) noexcept {
+    packets_ = batch;
+    proceed(now);
+}
+
+void market_data_client::proceed(gyre::time_point now) noexcept {
     now_ = now;
-    while (wants_bytes()) {
-        const soup_framed framed = to_.next_packet();
-        if (framed.ending != soup_ending::none) return end(framed.ending);
-        if (!framed.complete) return;
-        liveness_.heard(now);
-        on_packet(framed.packet);
+    while (can_use() && !packets_.packets.empty()) {
+        const soup_packet packet = packets_.take_first();
+        liveness_.heard(now_);
+        on_packet(packet);
     }
+    if (can_use() && packets_.ending != soup_ending::none) end(packets_.ending);
 }
 
 void market_data_client::on_packet(const soup_packet& packet) noexcept {
@@ -286,7 +290,7 @@ void market_data_client::on_timer(gyre::time_point now) noexcept {
             end(waits_for_life ? soup_ending::unreachable : soup_ending::login_timed_out);
         return;
     }
-    if (!wants_bytes()) liveness_.heard(now);
+    if (!can_use()) liveness_.heard(now);
     if (liveness_.peer_is_dead(now)) return end(soup_ending::peer_silent);
     if (unsent_ > 0 && now >= gyre::deadline_after(progress_at_, host_.options().stalled_max)) {
         ++host_.counts().shed;
@@ -319,6 +323,7 @@ void market_data_client::disconnected() noexcept {
 void market_data_client::leave() noexcept {
     phase_ = phase::over;
     refuse_at_ = gyre::never;
+    packets_ = {};
     gyre::list_link<waiting_login>::unlink();
     gyre::list_link<market_data_client>::unlink();
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <exchange/codec/market_subscription_codec.hpp>
+#include <exchange/codec/packet_batch.hpp>
 #include <exchange/codec/soup_connection.hpp>
 #include <exchange/net/application/market_data_host.hpp>
 #include <exchange/net/session/client_link.hpp>
@@ -38,11 +39,15 @@ public:
 
     // The driver's side.
 
-    /// Bytes have come: takes all packets that are here.
-    void take_packets(gyre::time_point now) noexcept;
-    /// Is the reader to read? Not while a login is under way.
-    [[nodiscard]] bool wants_bytes() const noexcept {
-        return phase_ == phase::silent || phase_ == phase::in;
+    /// Takes packets. Those behind a login wait here until it is answered.
+    ///
+    /// @param  batch  Borrowed until `wants_packets`. Any batch before it was used up.
+    void take(const packet_batch& batch, gyre::time_point now) noexcept;
+    /// Uses packets that wait here, as far as it can by now.
+    void proceed(gyre::time_point now) noexcept;
+    /// True if all packets that it took were used up, and it can use more.
+    [[nodiscard]] bool wants_packets() const noexcept {
+        return can_use() && packets_.packets.empty();
     }
     void on_timer(gyre::time_point now) noexcept;
     /// What is to be written: what has changed, if nothing waits. Stays valid until it is `sent`.
@@ -92,6 +97,9 @@ private:
     [[nodiscard]] bool take(std::span<const std::byte> message) noexcept override;
     void check_login(gyre::time_point now) noexcept override;
 
+    [[nodiscard]] bool can_use() const noexcept {
+        return phase_ == phase::silent || phase_ == phase::in;
+    }
     void on_packet(const soup_packet& packet) noexcept;
     void on_login(std::span<const std::byte> payload) noexcept;
     void on_message(std::span<const std::byte> message) noexcept;
@@ -116,6 +124,7 @@ private:
     gyre::time_point refuse_at_ = gyre::never;
     gyre::time_point progress_at_;  // When it last took something, or had all.
     gyre::time_point now_;
+    packet_batch packets_;  // Not used yet.
     soup_outbox outbox_;
     soup_login login_;
     std::vector<followed> wanted_;

@@ -15,7 +15,7 @@ using namespace exchange::bench;
 
 namespace {
 
-using fronted = gateway_in_front<gyre_traits>;
+using fronted = gateway_in_front;
 using fronted_pipeline = seam_facility<fronted, gyre::io_context, gyre::io_context_options>;
 
 void check_plays_through_a_gateway(gyre::backend_choice backend, scenario_name which,

@@ -4,7 +4,6 @@
 // loop.
 #include <exchange/client/exchange_client.hpp>
 
-#include <exchange/net/transport/tls_security.hpp>
 #include <exchange/net/transport/websocket_packets.hpp>
 #include <exchange/tests/client/relay.hpp>
 #include <exchange/tests/net/distributor_laws.hpp>
@@ -47,7 +46,7 @@ market_data_options options_of(const scene& it, client_transport by = client_tra
     market_data_options options =
         options_of(by == client_transport::soup ? distributor.tcp() : distributor.websocket());
     options.transport = by;
-    options.websocket_path = it.how.distributor.doors.websockets.path;
+    options.websocket_path = it.how.distributor.clients.websockets.path;
     return options;
 }
 
@@ -335,7 +334,7 @@ TEST_CASE(
             REQUIRE(c.subscribe({the_market, 0, true, true, true}).ok());
             static_cast<void>(co_await hear<subscription_granted>(c));
 
-            it.how.distributor.doors.tcp = it.distributor->it.tcp();
+            it.how.distributor.clients.tcp = it.distributor->it.tcp();
             const gyre::endpoint feed = it.distributor->it.source();
             it.distributor->it.stop();
             co_await it.until([&] { return it.distributor->it.idle(); });
@@ -378,7 +377,7 @@ TEST_CASE(
             REQUIRE(c.unsubscribe(the_market).ok());
             static_cast<void>(co_await hear<logged_in>(c));
 
-            it.how.distributor.doors.tcp = it.distributor->it.tcp();
+            it.how.distributor.clients.tcp = it.distributor->it.tcp();
             const gyre::endpoint feed = it.distributor->it.source();
             it.distributor->it.stop();
             co_await it.until([&] { return it.distributor->it.idle(); });
@@ -669,7 +668,7 @@ TEST_CASE("market data subscriber: a secured distributor is believed by its auth
     auto made = gyre::tls::context::server(std::move(serving));
     REQUIRE(made.ok());
     distributors::setting how;
-    how.distributor.doors.security = serve_with_tls(made.take());
+    how.distributor.clients.tls = made.take();
     client_tls trusting;
     trusting.wanted = true;
     trusting.system_authorities = false;

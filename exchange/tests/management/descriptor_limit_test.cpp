@@ -25,10 +25,10 @@ TEST_CASE("each connection needs a descriptor, and the facility some beside them
 
 TEST_CASE("a gateway needs a descriptor for each client at each door, and some beside them") {
     gateway_config it;
-    it.gateway.doors.connections_max = 100;
+    it.gateway.clients.connections_max = 100;
     const std::uint64_t few = descriptors_needed(it);
     CHECK(few > 100);
-    it.gateway.doors.websocket = {gyre::ipv4::loopback(), 7014};
+    it.gateway.clients.websocket = {gyre::ipv4::loopback(), 7014};
     CHECK(descriptors_needed(it) == few + 100);
 }
 

@@ -89,12 +89,12 @@ TEST_CASE("a distributor's configuration says what it hears, asks, serves and se
     CHECK(feed.kept.kept_messages_max == 10);
     CHECK(it.distributor.exchange.exchange.to_string() == "127.0.0.1:7001");
     CHECK(it.distributor.exchange.login.username == "mdist");
-    CHECK(it.distributor.doors.tcp.to_string() == "127.0.0.1:7041");
-    CHECK(it.distributor.doors.websocket.to_string() == "127.0.0.1:7042");
-    CHECK(it.distributor.doors.websockets.path == "/market-data/v1");
-    CHECK(it.distributor.doors.connections_max == 99);
-    CHECK(it.distributor.doors.linger == 70ms);
-    CHECK(it.distributor.doors.kernel_send_bytes == 9000);
+    CHECK(it.distributor.clients.tcp.to_string() == "127.0.0.1:7041");
+    CHECK(it.distributor.clients.websocket.to_string() == "127.0.0.1:7042");
+    CHECK(it.distributor.clients.websockets.path == "/market-data/v1");
+    CHECK(it.distributor.clients.connections_max == 99);
+    CHECK(it.distributor.clients.linger == 70ms);
+    CHECK(it.distributor.clients.kernel_send_bytes == 9000);
     CHECK(it.distributor.told_every == 20ms);
     CHECK(it.host.unsent_bytes_max == 30000);
     CHECK(it.host.subscriptions_max == 7);

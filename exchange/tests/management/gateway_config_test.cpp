@@ -85,13 +85,13 @@ TEST_CASE("a gateway's configuration says where it is, what it may and how long 
     REQUIRE(read.errors.empty());
     const gateway_config& it = read.value;
     CHECK(it.backend == process_backend::gyre_epoll);
-    CHECK(it.gateway.doors.tcp.to_string() == "127.0.0.1:7011");
-    CHECK(it.gateway.doors.connections_max == 99);
+    CHECK(it.gateway.clients.tcp.to_string() == "127.0.0.1:7011");
+    CHECK(it.gateway.clients.connections_max == 99);
     CHECK(it.host.link.channels_max == 99);
     CHECK(it.host.link.window_bytes == 40'000);
     CHECK(it.host.link.dead_after == 9s);
     CHECK(it.gateway.facility.to_string() == "10.0.0.1:7004");
-    CHECK(it.gateway.doors.linger == 70ms);
+    CHECK(it.gateway.clients.linger == 70ms);
     CHECK(it.host.name == "gw7");
     CHECK(it.host.grace == 1500ms);
     CHECK(it.host.stalled_max == 2500ms);
@@ -110,14 +110,14 @@ TEST_CASE(
             R"({"order_entry": {"at": "127.0.0.1:7011", "connections_max": 99)" + more +
             R"(}, "facility": {"at": "127.0.0.1:1", "name": "g"}, "credentials_file": "x"})");
     };
-    CHECK(with("").value.gateway.doors.websocket.kind() == gyre::endpoint::family::none);
+    CHECK(with("").value.gateway.clients.websocket.kind() == gyre::endpoint::family::none);
 
     const gateway_config_reading read = with(
         R"(, "websocket_at": "127.0.0.1:7014", "websocket_origin": "https://trading.example")");
 
     CHECK_MESSAGE(read.errors.empty(), all_messages(read));
-    CHECK(read.value.gateway.doors.websocket.to_string() == "127.0.0.1:7014");
-    CHECK(read.value.gateway.doors.websockets.origins ==
+    CHECK(read.value.gateway.clients.websocket.to_string() == "127.0.0.1:7014");
+    CHECK(read.value.gateway.clients.websockets.origins ==
           std::vector<std::string>{"https://trading.example"});
     CHECK(read.value.host.link.channels_max == 198);
 }

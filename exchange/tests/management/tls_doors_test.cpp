@@ -30,10 +30,10 @@ struct tls_files {
         return folder.put(name, what);
     }
     [[nodiscard]] static std::string wrong_of(const door_tls& how) {
-        client_doors_options doors;
+        client_server_options doors;
         doors.websocket = {gyre::ipv4::loopback(), 7014};
         const auto wrong = secure_doors(how, "order_entry", doors);
-        CHECK((doors.security == nullptr) == !(wrong.empty() && !how.certificates.empty()));
+        CHECK(static_cast<bool>(doors.tls) == (wrong.empty() && !how.certificates.empty()));
         return wrong.empty() ? "" : wrong.front().where + ": " + wrong.front().what;
     }
 
@@ -45,9 +45,9 @@ struct tls_files {
 }  // namespace
 
 TEST_CASE("tls doors: without certificates nothing is secured") {
-    client_doors_options doors;
+    client_server_options doors;
     CHECK(secure_doors({}, "order_entry", doors).empty());
-    CHECK(doors.security == nullptr);
+    CHECK_FALSE(doors.tls);
 }
 
 TEST_CASE("tls doors: a chain and its key secure all doors") {

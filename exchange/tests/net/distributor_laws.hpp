@@ -7,10 +7,11 @@
 // the loops around that can get wrong: the feed, questions for books, doors, and their ends.
 #pragma once
 
-#include <exchange/net/application/market_data_distributor.hpp>
 #include <exchange/net/application/matching_facility.hpp>
+#include <exchange/server/market_data_distributor.hpp>
 #include <exchange/tests/net/facility_fixture.hpp>
 #include <exchange/tests/net/held_port.hpp>
+#include <exchange/tests/net/hosted.hpp>
 #include <exchange/tests/net/raw_client.hpp>
 #include <exchange/tests/net/spoken_security.hpp>
 #include <exchange/tests/net/subscriber.hpp>
@@ -34,13 +35,13 @@ struct distributor_law {
 
     struct setting {
         setting() {
-            distributor.doors.tcp = loopback(0);
-            if (!std::is_void_v<Websockets>) distributor.doors.websocket = loopback(0);
-            distributor.doors.timer_tick = std::chrono::milliseconds{5};
-            distributor.doors.linger = std::chrono::milliseconds{200};
-            distributor.doors.connections_max = 16;
-            distributor.doors.security = spoken_security();
-            distributor.doors.websockets.unsent_bytes_max = 16 * 1024;
+            distributor.clients.tcp = loopback(0);
+            if (!std::is_void_v<Websockets>) distributor.clients.websocket = loopback(0);
+            distributor.clients.timer_tick = std::chrono::milliseconds{5};
+            distributor.clients.linger = std::chrono::milliseconds{200};
+            distributor.clients.connections_max = 16;
+            distributor.clients.tls = spoken_tls();
+            distributor.clients.websockets.unsent_bytes_max = 16 * 1024;
             distributor.timer_tick = std::chrono::milliseconds{2};
             distributor.feed.source.ask_from = loopback(0);
             distributor.feed.source.receiver.first_sequence = 0;
@@ -106,7 +107,7 @@ struct distributor_law {
 
         market_books books;
         market_data_host host;
-        market_data_distributor<X, Websockets> it;
+        hosted_distributor it;
     };
 
     struct scene {
@@ -256,7 +257,7 @@ struct distributor_law {
                         co_await a.heard_at_least(each);
                     }
                     it.begin_distributor();
-                    const market_data_distributor<X, Websockets>& judged = it.distributor->it;
+                    const market_data_distributor& judged = it.distributor->it;
                     CHECK_FALSE(judged.has_opened());
                     if (!may_ask) {
                         co_await it.until([&] {
@@ -354,7 +355,7 @@ struct distributor_law {
                 a.send(limit(client_sequence{1}, order_side::buy, 100, 5));
                 co_await c.until_book("100x5 |");
                 co_await c.until([&] { return told.summary.complete; });
-                const market_data_distributor<X, Websockets>& asks = it.distributor->it;
+                const market_data_distributor& asks = it.distributor->it;
                 const std::uint64_t asked = asks.recovery().questions;
                 co_await c.until([&] { return !told.summary.complete; });
                 const gyre::time_point until = X::now(it.on) + std::chrono::milliseconds{50};

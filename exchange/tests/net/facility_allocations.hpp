@@ -6,11 +6,10 @@
 #pragma once
 
 #include <exchange/codec/query_codec.hpp>
-#include <exchange/net/application/market_data_distributor.hpp>
-#include <exchange/net/application/order_entry_gateway.hpp>
 #include <exchange/net/gyre/traits.hpp>
 #include <exchange/tests/net/facility_fixture.hpp>
 #include <exchange/tests/net/held_port.hpp>
+#include <exchange/tests/net/hosted.hpp>
 #include <exchange/tests/net/socketless_gateway.hpp>
 #include <exchange/tests/net/spoken_format.hpp>
 #include <exchange/tests/net/subscriber.hpp>
@@ -265,9 +264,9 @@ struct allocation_law {
 
             gateway_host access{gateway_for_two(), X::now(on)};
             gateway_options to_facility;
-            to_facility.doors = doors();
+            to_facility.clients = doors();
             to_facility.facility = facility.gateways();
-            order_entry_gateway<X, Websockets> gateway{on, access, to_facility};
+            hosted_gateway gateway{on, access, to_facility};
             REQUIRE(gateway.start().ok());
 
             market_books books{{}, false};
@@ -275,14 +274,14 @@ struct allocation_law {
             open.open = true;
             market_data_host subscribers{open, books, X::now(on)};
             distributor_options telling;
-            telling.doors = doors();
+            telling.clients = doors();
             telling.feed.source.group = feed.at();
             telling.feed.source.ask_from = loopback(0);
             telling.feed.source.requests = facility.feed_requests();
             telling.exchange.exchange = facility.order_entry();
             telling.exchange.login = login_of("copy");
             feed.release();
-            market_data_distributor<X, Websockets> distributor{on, books, subscribers, telling};
+            hosted_distributor distributor{on, books, subscribers, telling};
             REQUIRE(distributor.start().ok());
             std::thread server{[&on] { CHECK(Side::run_to_rest(on)); }};
 
@@ -316,8 +315,8 @@ struct allocation_law {
 private:
     static constexpr bool over_websocket_too = !std::is_void_v<Websockets>;
 
-    static client_doors_options doors() {
-        client_doors_options made;
+    static client_server_options doors() {
+        client_server_options made;
         made.tcp = loopback(0);
         if (over_websocket_too) made.websocket = loopback(0);
         return made;

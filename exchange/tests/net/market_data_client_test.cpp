@@ -36,7 +36,7 @@ public:
         std::vector<std::byte>& packet = sent_.emplace_back(soup_header_bytes + payload.size());
         write_soup_header(std::span{packet}.first<soup_header_bytes>(), type, payload.size());
         std::ranges::copy(payload, packet.begin() + soup_header_bytes);
-        machine.take_packets(now);
+        hand_down();
     }
     void log_in(const char* user, const char* password, const char* session = "") {
         say(soup_type::login_request, format_soup_login({user, password, session, 1}));
@@ -106,12 +106,16 @@ public:
     int woken = 0;
 
 private:
-    [[nodiscard]] soup_framed next_packet() noexcept override {
-        if (sent_.empty()) return {};
-        read_ = std::move(sent_.front());
-        sent_.pop_front();
-        std::span<const std::byte> rest = read_;
-        return take_packet(rest);
+    void hand_down() {
+        machine.proceed(now);
+        while (machine.wants_packets() && !sent_.empty()) {
+            read_ = std::move(sent_.front());
+            sent_.pop_front();
+            std::span<const std::byte> rest = read_;
+            const soup_framed framed = take_packet(rest);
+            packet_ = framed.packet;
+            machine.take({{&packet_, framed.complete ? 1U : 0U}, framed.ending}, now);
+        }
     }
     void has_output() noexcept override { ++woken; }
     void may_read() noexcept override {}
@@ -140,6 +144,7 @@ private:
 
     std::deque<std::vector<std::byte>> sent_;
     std::vector<std::byte> read_;
+    soup_packet packet_;
     std::vector<std::byte> unread_;
 };
 
@@ -325,7 +330,7 @@ TEST_CASE(
     wrong.log_in("alice", "other");
     wrong.read();
     CHECK(wrong.rejected.empty());
-    CHECK_FALSE(wrong.machine.wants_bytes());
+    CHECK_FALSE(wrong.machine.wants_packets());
     wrong.now += 2s;
     wrong.machine.on_timer(wrong.now);
     wrong.read();

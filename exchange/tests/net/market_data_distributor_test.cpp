@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The laws of a distributor on the coroutines of gyre, over every backend.
-#include <exchange/net/application/market_data_distributor.hpp>
+#include <exchange/server/market_data_distributor.hpp>
 
 #include <exchange/tests/net/distributor_laws.hpp>
 #include <exchange/tests/net/gyre_side.hpp>

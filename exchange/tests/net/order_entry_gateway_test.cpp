@@ -1,43 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The laws of an order entry gateway on the coroutines of gyre, over every backend.
-#include <exchange/net/application/order_entry_gateway.hpp>
-
 #include <exchange/tests/net/gateway_laws.hpp>
 #include <exchange/tests/net/gyre_side.hpp>
+#include <exchange/tests/net/silent_host.hpp>
 
 #include <gyre/sync/sleep.hpp>
 
 using namespace exchange;
 using namespace exchange::testing;
 using laws = gateway_law<gyre_side>;
-
-namespace {
-
-/// What it asks for is answered by nothing.
-class unanswered_connector {
-public:
-    explicit unanswered_connector(gyre::io_context&) noexcept {}
-
-    [[nodiscard]] gyre::task<gyre::io_result<gyre::stream_socket>> connect(gyre::endpoint) {
-        ++attempts;
-        canceled_.reset();
-        static_cast<void>(co_await canceled_.wait());
-        co_return gyre::error{gyre::errc::canceled, gyre::activity::connect};
-    }
-    void cancel() noexcept { canceled_.set(); }
-
-    static inline int attempts = 0;
-
-private:
-    gyre::event canceled_;
-};
-
-struct traits_without_answers : gyre_traits {
-    using connector = unanswered_connector;
-};
-
-}  // namespace
 
 TEST_CASE("gyre gateway: trades are told to both") { laws::trades_are_told_to_both(); }
 TEST_CASE("gyre gateway: one that is started again loses nothing, and doubles nothing") {
@@ -66,21 +38,20 @@ TEST_CASE("gyre gateway: one that drains sends those away who stay") {
 }
 TEST_CASE("gyre gateway: a facility that does not answer is asked again in time") {
     gyre::testing::on_every_backend([](gyre::io_context& on) -> gyre::task<> {
-        unanswered_connector::attempts = 0;
+        const silent_host facility;
         gateway_host host{gateway_for_two(), on.now()};
         gateway_options options;
-        options.doors.tcp = loopback(0);
-        options.doors.timer_tick = std::chrono::milliseconds{1};
+        options.facility = facility.where();
+        options.clients.tcp = loopback(0);
         options.connect_within = std::chrono::milliseconds{5};
-        order_entry_gateway<traits_without_answers> gateway{on, host, options};
+        hosted_gateway gateway{on, host, options};
         REQUIRE(gateway.start().ok());
-        while (unanswered_connector::attempts < 3)
+        while (host.counts().unreached < 3)
             static_cast<void>(co_await gyre::sleep_for(std::chrono::milliseconds{1}));
         gateway.stop();
         while (!gateway.idle())
             static_cast<void>(co_await gyre::sleep_for(std::chrono::milliseconds{1}));
-
-        CHECK(unanswered_connector::attempts == 3);
+        CHECK(host.counts().links == 0);
     });
 }
 TEST_CASE("gyre gateway: two of one name leave each other time") {

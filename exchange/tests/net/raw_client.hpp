@@ -11,6 +11,8 @@
 #include <exchange/tests/net/transport_of.hpp>
 #include <exchange/tests/net/venue_with_two_traders.hpp>
 
+#include <gyre/websocket/close_code.hpp>
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -123,6 +125,18 @@ public:
         if (heard.empty() || heard.back().type != soup_type::debug) return {};
         const auto& text = heard.back().payload;
         return {reinterpret_cast<const char*>(text.data()), text.size()};
+    }
+
+    /// True if what came ends with the close frame of a WebSocket that has this number.
+    [[nodiscard]] bool closed_with(gyre::websocket::close_code code) const {
+        const auto number = static_cast<std::uint16_t>(code);
+        const std::array<std::byte, 2> wanted{std::byte(number >> 8), std::byte(number & 0xff)};
+        for (std::size_t at = wire.size() - std::min<std::size_t>(wire.size(), 127);
+             at + 4 <= wire.size(); ++at)
+            if (wire[at] == std::byte{0x88} && at + 2 + std::size_t(wire[at + 1]) == wire.size() &&
+                std::equal(wanted.begin(), wanted.end(), wire.begin() + std::ptrdiff_t(at + 2)))
+                return true;
+        return false;
     }
 
     template <event_record Event>

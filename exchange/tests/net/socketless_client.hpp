@@ -7,6 +7,7 @@
 // of what both want to say. Tests then look at what the client has heard.
 #pragma once
 
+#include <exchange/codec/packet_batch.hpp>
 #include <exchange/codec/soup_client.hpp>
 #include <exchange/codec/soup_framer.hpp>
 #include <exchange/net/session/order_entry_session.hpp>
@@ -145,6 +146,16 @@ inline void put(soup_framer& into, const soup_output& output) {
         std::ranges::copy(part, space.begin());
         into.received(part.size());
     }
+}
+
+/// Packets that are whole in `from`, as a channel hands them down.
+///
+/// @param  space  Memory for them.
+[[nodiscard]] inline packet_batch batch_of(soup_framer& from, std::vector<soup_packet>& space) {
+    space.clear();
+    soup_framed framed = from.next();
+    for (; framed.complete; framed = from.next()) space.push_back(framed.packet);
+    return {space, framed.ending};
 }
 
 inline bool socketless_client::carry_to_server(gyre::time_point now) {

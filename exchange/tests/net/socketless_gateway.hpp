@@ -91,8 +91,8 @@ public:
     bool carry(gyre::time_point now) {
         if (!served) return false;
         bool any = false;
-        served->take_packets(now);
-        if (served->wants_bytes()) any = carry_to_gateway(now);
+        hand_down(now);
+        if (served->wants_packets()) any = carry_to_gateway(now);
         if (reads) any = carry_to_client(now) || any;
         return any;
     }
@@ -115,6 +115,7 @@ private:
     gateway_host& gateway_;
     soup_framer to_gateway_;
     soup_framer to_client_;
+    std::vector<soup_packet> packets_;
 
 public:
     soup_client machine;
@@ -125,16 +126,19 @@ public:
     bool reads = true;
 
 private:
-    [[nodiscard]] soup_framed next_packet() noexcept override { return to_gateway_.next(); }
     void has_output() noexcept override {}
     void may_read() noexcept override {}
 
+    void hand_down(gyre::time_point now) {
+        served->proceed(now);
+        if (served->wants_packets()) served->take(batch_of(to_gateway_, packets_), now);
+    }
     bool carry_to_gateway(gyre::time_point now) {
         const soup_output output = machine.output();
         if (output.size() == 0) return false;
         put(to_gateway_, output);
         machine.sent(output.size(), now);
-        served->take_packets(now);
+        hand_down(now);
         return true;
     }
     bool carry_to_client(gyre::time_point now) {

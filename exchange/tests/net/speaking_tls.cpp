@@ -28,6 +28,7 @@ public:
         auto client = gyre::tls::context::client(std::move(asking));
         REQUIRE(server.ok());
         REQUIRE(client.ok());
+        spoken_tls() = server.value();
         server_ = serve_with_tls(server.take());
         client_ = connect_with_tls(client.take());
     }

@@ -6,6 +6,8 @@
 
 #include <exchange/net/transport/channel_security.hpp>
 
+#include <gyre/tls/context.hpp>
+
 #include <memory>
 
 namespace exchange::testing {
@@ -16,14 +18,22 @@ namespace exchange::testing {
     return it;
 }
 
-/// Both ends speak TLS as long as this is there: speaking_tls.cpp makes certificates for it. In a build
-/// without TLS nothing is secured.
+/// What secures servers of the same connections; false: nothing does.
+[[nodiscard]] inline gyre::tls::context& spoken_tls() {
+    static gyre::tls::context it;
+    return it;
+}
+
+/// Both ends speak TLS as long as this is there: speaking_tls.cpp makes certificates for it.
 class speaking_tls {
 public:
     speaking_tls();
     speaking_tls(const speaking_tls&) = delete;
     speaking_tls& operator=(const speaking_tls&) = delete;
-    ~speaking_tls() { spoken_security().reset(); }
+    ~speaking_tls() {
+        spoken_security().reset();
+        spoken_tls() = {};
+    }
 };
 
 }  // namespace exchange::testing

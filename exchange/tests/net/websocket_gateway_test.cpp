@@ -8,7 +8,7 @@
 
 using namespace exchange;
 using namespace exchange::testing;
-using laws = gateway_law<websocket_side<gyre_side>, websocket_gateway<over_websocket<gyre_traits>>>;
+using laws = gateway_law<websocket_side<gyre_side>, hosted_websocket_gateway>;
 
 TEST_CASE("gyre websocket gateway: trades are told to both") { laws::trades_are_told_to_both(); }
 TEST_CASE("gyre websocket gateway: one that is started again loses nothing, and doubles nothing") {

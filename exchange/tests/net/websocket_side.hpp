@@ -9,7 +9,6 @@
 #include <exchange/codec/big_endian.hpp>
 #include <exchange/codec/json_packet.hpp>
 #include <exchange/net/application/matching_facility.hpp>
-#include <exchange/net/application/order_entry_gateway.hpp>
 #include <exchange/net/transport/websocket_packets.hpp>
 #include <exchange/tests/net/spoken_format.hpp>
 #include <exchange/tests/net/transport_of.hpp>
@@ -152,28 +151,6 @@ private:
     }
 
     matching_facility<X, Packets> it_;
-};
-
-/// The same of a gateway.
-template <executor_traits X, class Packets = websocket_packets<X>>
-class websocket_gateway {
-public:
-    websocket_gateway(typename X::context& on, gateway_host& host, const gateway_options& options)
-        : it_{on, host, with_websockets(options)} {}
-
-    [[nodiscard]] gyre::io_result<> start() { return it_.start(); }
-    [[nodiscard]] const gyre::endpoint& order_entry() const { return it_.websocket(); }
-    [[nodiscard]] bool idle() const { return it_.idle(); }
-    void stop() { it_.stop(); }
-
-private:
-    [[nodiscard]] static gateway_options with_websockets(gateway_options options) {
-        options.doors.websocket = std::exchange(options.doors.tcp, {gyre::ipv4::loopback(), 0});
-        options.doors.websockets.unsent_bytes_max = 16 * 1024;
-        return options;
-    }
-
-    order_entry_gateway<X, Packets> it_;
 };
 
 }  // namespace exchange::testing

@@ -155,8 +155,8 @@ public:
     /// Errors:        as `send`. `errc::malformed` means that no message was sent.
     /// Cancellation:  `errc::canceled`. Unless nothing was sent, nothing else can be sent after that.
     /// Threads:       as `send`.
-    /// Cost:          three frames, a copy of each byte, and 16 KiB from the first batch on. Where compression
-    ///                was agreed, that of `send` for each message.
+    /// Cost:          three frames, a copy of each byte, and 16 KiB from the first batch on. Where
+    ///                compression was agreed, that of `send` for each message.
     [[nodiscard]] task<io_result<>> send_batch(std::span<const message> batch);
 
     /// Begins a message in fragments, whose length need not be known. Other messages wait for its end.

@@ -68,8 +68,8 @@ public:
     /// Cost:  each byte of a payload is visited once or twice, in place; no allocation.
     [[nodiscard]] parsed next(mutable_buffer bytes) noexcept;
 
-    /// True if `bytes`, which have come and were not taken, begin with a message that is whole: one frame, not
-    /// compressed. Then `next` yields all of it, or its violation.
+    /// True if `bytes`, which have come and were not taken, begin with a message that is whole: one frame,
+    /// not compressed. Then `next` yields all of it, or its violation.
     [[nodiscard]] bool begins_with_message(const_buffer bytes) const noexcept;
 
     /// How many bytes the frame still needs, as far as is known; at least 1.
