@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -197,12 +198,14 @@ public:
 private:
     static constexpr std::chrono::milliseconds look_again{5};
 
+    // After a failure the process ends as if it was asked to.
     void note_end(gyre::error failure) {
         failed_ = static_cast<bool>(failure);
-        if (failed_)
-            note_on_error_output(
-                "market_data_distributor: cannot let subscribers in: " + failure.message() + '\n');
         ended_.set();
+        if (!failed_) return;
+        note_on_error_output(
+            "market_data_distributor: cannot let subscribers in: " + failure.message() + '\n');
+        static_cast<void>(std::raise(SIGTERM));
     }
     [[nodiscard]] static distributor_options options_of(const distributor_config& how,
                                                         event_log& log) {

@@ -16,6 +16,7 @@
 #include <gyre/sync/timeout.hpp>
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -167,12 +168,14 @@ public:
 private:
     static constexpr std::chrono::milliseconds look_again{5};
 
+    // After a failure the process ends as if it was asked to.
     void note_end(gyre::error failure) {
         failed_ = static_cast<bool>(failure);
-        if (failed_)
-            note_on_error_output(
-                "order_entry_gateway: cannot let clients in: " + failure.message() + '\n');
         ended_.set();
+        if (!failed_) return;
+        note_on_error_output("order_entry_gateway: cannot let clients in: " + failure.message() +
+                             '\n');
+        static_cast<void>(std::raise(SIGTERM));
     }
     [[nodiscard]] static gateway_options options_of(const gateway_config& how, event_log& log) {
         gateway_options made = how.gateway;
