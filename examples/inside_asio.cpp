@@ -83,11 +83,9 @@ gyre::task<gyre::io_result<>> whisper(asio::io_context& host, std::uint16_t port
 }
 
 int main() {
-    // snippet: guest
     asio::io_context host;
     gyre::io_context loop;
     gyre::asio_guest guest{host, loop};  // The thread that runs the host runs the loop, too.
-    // end of snippet
 
     shouting_server server{host};
     gyre::error failed;
