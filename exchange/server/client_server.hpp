@@ -38,7 +38,7 @@ public:
     ///
     /// @param  on  Borrowed; outlives this.
     ///
-    /// Errors:  those of the kernel; `not_supported` for WebSocket in a build without.
+    /// Errors:  those of the kernel.
     [[nodiscard]] gyre::io_result<> listen(gyre::io_context& on) {
         on_ = &on;
         auto [failed, listening] = client_listeners::open(on, options_);
@@ -118,9 +118,10 @@ private:
         const auto [unknown, where] = socket.remote_endpoint();
         const gyre::endpoint peer = unknown ? gyre::endpoint{} : where;
         client_session<Machine> session{clients_, *on_, host_, peer, options_.linger};
-        co_await session.serve([&]() -> gyre::task<std::unique_ptr<packet_channel>> {
+        const auto open = [&]() -> gyre::task<std::unique_ptr<packet_channel>> {
             return accept_packets(std::move(socket), options_, peer);
-        });
+        };
+        co_await session.serve(open);
     }
     gyre::task<> serve_channel(packet_channel& channel, gyre::endpoint peer) {
         client_session<Machine> session{clients_, *on_, host_, peer, options_.linger};
