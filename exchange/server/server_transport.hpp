@@ -70,13 +70,15 @@ struct client_listeners {
 [[nodiscard]] gyre::task<std::unique_ptr<packet_channel>> accept_packets(
     gyre::stream_socket socket, const client_server_options& how, gyre::endpoint peer);
 
+/// Session of a client. The channel is borrowed.
+using channel_session = std::function<gyre::task<>(packet_channel&, const gyre::endpoint& peer)>;
+
 /// Serves clients of WebSocket, at the path of `how` and in one of its subprotocols.
 ///
 /// @param  how      Borrowed until completion.
-/// @param  session  Called for each client, with a channel that it borrows.
+/// @param  session  Called for each client.
 ///
 /// Errors, cancellation, threads:  those of `web::serve_http`. A drain leaves sessions alone.
-using channel_session = std::function<gyre::task<>(packet_channel&, const gyre::endpoint& peer)>;
 [[nodiscard]] gyre::task<gyre::io_result<>> serve_websockets(gyre::tcp_acceptor listener,
                                                              const client_server_options& how,
                                                              gyre::serve_options intake,
