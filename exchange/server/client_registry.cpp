@@ -30,6 +30,7 @@ void client_registry::make_room() noexcept {
 gyre::time_point client_registry::on_tick(gyre::time_point now, gyre::duration round) noexcept {
     const std::size_t parts = std::max<std::size_t>((size_ + part_max - 1) / part_max, 1);
     const gyre::duration step = round / static_cast<long>(parts);
+    if (tick_ == gyre::time_point{}) tick_ = now;
     tick_ = std::max(tick_, now - round);  // Each client has one turn for several that were missed.
     for (std::size_t part = 0; tick_ <= now && part < parts; ++part, tick_ += step) {
         for (std::size_t each = std::min(part_max, size_); each > 0; --each) {
