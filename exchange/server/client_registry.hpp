@@ -69,8 +69,8 @@ public:
     }
 
     /// Cuts the client that has been here longest without ever logging in, so that strangers cannot keep
-    /// participants out; if there is none, the one that has been here longest of those that are no longer
-    /// logged in, and read why.
+    /// participants out. Without such a client, cuts the one that has been here longest of those that are
+    /// no longer logged in, and read why.
     void make_room() noexcept;
 
     /// Has clients do what is due, in parts: thousands of heartbeats in a row would hold up what others send.

@@ -70,7 +70,7 @@ public:
 
     /// Serves the client, over the channel that `open` yields.
     ///
-    /// @param  open  Yields `task<std::unique_ptr<packet_channel>>`; null if there is none.
+    /// @param  open  Yields `task<std::unique_ptr<packet_channel>>`; null without a connection.
     ///
     /// Errors:        none: a connection that is lost is an end like any other.
     /// Cancellation:  ends it, as `cut` does.

@@ -124,7 +124,7 @@ void market_data_distributor::look(gyre::time_point now) noexcept {
     note_life();
     // Messages that were sent before it listened.
     if (receiver().expected() > books_.next_in_feed()) lose(receiver().expected());
-    // Pages that no feed goes on from would be called complete, and grow old.
+    // Pages that no feed continues would be called complete, and grow old.
     asking_.on_timer(receiver().silent(now) ? soup_session{} : host_.life());
     if (std::exchange(told_refusals_, asking_.refused()) != asking_.refused() &&
         watcher_ != nullptr)
@@ -163,7 +163,7 @@ void market_data_distributor::missed(mold_gap gap) noexcept {
     lose(gap.last);
 }
 
-// What is received next may be anything: books that are told as complete are not to be old ones.
+// Books that are sent as complete must not be old ones, and the feed may continue anywhere.
 void market_data_distributor::silent() noexcept {
     ++counts_.silences;
     if (watcher_ != nullptr) watcher_->feed_silent();

@@ -134,7 +134,7 @@ gyre::task<> order_entry_gateway::receive_frames(gyre::stream_socket& link) {
         host_.take_frames(link_frames_, on_->now());
         if (host_.link_up()) opened_.set();
     }
-    link_output_.set();  // The facility is told why.
+    link_output_.set();  // The facility receives the reason.
 }
 
 gyre::task<> order_entry_gateway::send_frames(gyre::stream_socket& link) {

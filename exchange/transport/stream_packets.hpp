@@ -28,7 +28,7 @@ public:
 private:
     gyre::any_stream on_;
     soup_framer framer_;
-    std::vector<soup_packet> packets_;  // Of the last receive.
+    std::vector<soup_packet> packets_;  // Result of the last receive.
     std::string_view name_;
 };
 

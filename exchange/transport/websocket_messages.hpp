@@ -30,8 +30,8 @@ public:
     websocket_messages(gyre::websocket::connection& on, const transport_options& how,
                        session_format format, soup_end we, std::string_view name);
 
-    /// Errors:  as in packet_channel.hpp. A text that is no packet is answered, and is none; a message of the
-    ///          wrong kind, or one that breaks a rule, is an ending.
+    /// Errors:  as in packet_channel.hpp. A text that is no packet is answered, and not yielded. A message of
+    ///          the wrong kind, or one that breaks a rule, is an ending.
     [[nodiscard]] gyre::task<gyre::io_result<packet_batch>> receive() override;
     [[nodiscard]] gyre::task<gyre::io_result<std::size_t>> send(
         std::span<const std::byte> packets) override;
@@ -49,11 +49,11 @@ private:
 
     gyre::websocket::connection& on_;
     packet_format format_;
-    std::shared_ptr<said_texts> said_;  // What `format_` refers to.
+    std::shared_ptr<said_texts> said_;  // `format_` refers to them.
     std::array<gyre::websocket::message, messages_max> received_;
-    std::span<const gyre::websocket::message> untaken_;  // Of those.
-    std::vector<soup_packet> packets_;                   // Of the last receive.
-    std::optional<json_problem> problem_;                // To be answered.
+    std::span<const gyre::websocket::message> untaken_;  // Part of `received_`.
+    std::vector<soup_packet> packets_;                   // Result of the last receive.
+    std::optional<json_problem> problem_;                // Answer is due.
     soup_ending ending_ = soup_ending::none;
     std::optional<gyre::websocket::close_reason> broken_;  // A rule of ours, by the peer.
     std::array<gyre::websocket::message, messages_max> to_send_;

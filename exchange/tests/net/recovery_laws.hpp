@@ -3,7 +3,7 @@
 // How a client goes on that was cut off for longer than its stream is kept: it asks for its orders and
 // positions, and takes its stream from there.
 //
-// "Who misses too much" in exchange/README.md says what it does; here a client does it while others trade.
+// exchange/docs/recover.md says what a client does then; here a client does it while others trade.
 #pragma once
 
 #include <exchange/codec/query_codec.hpp>

@@ -3,7 +3,7 @@
 // How a listener goes on that has missed what the feed keeps no more: it asks for the book, over a session
 // of its own, and takes the feed from there.
 //
-// "Who misses too much" in exchange/README.md says what it does; here a listener does it.
+// exchange/docs/recover.md says what a listener does then; here a listener does it.
 #pragma once
 
 #include <exchange/codec/book_codec.hpp>

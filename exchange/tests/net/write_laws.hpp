@@ -4,7 +4,7 @@
 //
 // A client says one thing at a time and hears everything that follows from it before it goes on, so nothing
 // is left to chance. Writes are counted where they arrive; how many system calls a facility makes of
-// them is its own affair (exchange/README.md has a table).
+// them is its own affair (exchange/docs/measure.md has a table).
 #pragma once
 
 #include <exchange/tests/net/data_segments.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The three programs together, used as "Running it" in exchange/README.md says.
+// The three programs together, used as exchange/docs/run.md says.
 #include <exchange/tests/net/silent_host.hpp>
 #include <exchange/tests/programs/running_exchange.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A gateway as a process, between an exchange and its clients, used as exchange/README.md says.
+// A gateway as a process, between an exchange and its clients, used as exchange/docs/connect.md says.
 #include <exchange/tests/programs/running_exchange.hpp>
 
 #include <exchange/management/password_hash.hpp>
