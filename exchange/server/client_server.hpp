@@ -12,6 +12,7 @@
 #include <gyre/io/serve.hpp>
 #include <gyre/sync/task_group.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -57,10 +58,11 @@ public:
         gyre::error failed;
         const auto body = [this, &failed](gyre::task_group& group) -> gyre::task<> {
             if (listening_.tcp.is_open())
-                group.spawn(gyre::serve(std::move(listening_.tcp), plain_session(), intake()));
+                group.spawn(
+                    gyre::serve(std::move(listening_.tcp), plain_session(), intake(streams_)));
             if (listening_.websocket.is_open())
-                group.spawn(serve_websockets(std::move(listening_.websocket), options_, intake(),
-                                             channel_sessions()));
+                group.spawn(serve_websockets(std::move(listening_.websocket), options_,
+                                             intake(websockets_), channel_sessions()));
             co_await group.join();
             failed = group.first_error();
         };
@@ -74,7 +76,8 @@ public:
     ///
     /// @return When to call again.
     [[nodiscard]] gyre::time_point on_tick(gyre::time_point now) noexcept {
-        return clients_.on_tick(now, options_.timer_tick);
+        return std::min(streams_.on_tick(now, options_.timer_tick),
+                        websockets_.on_tick(now, options_.timer_tick));
     }
 
     /// Where clients connect, once it listens.
@@ -84,23 +87,27 @@ public:
         return listening_.websocket_at;
     }
     /// Clients that are connected, logged in or not.
-    [[nodiscard]] std::size_t clients() const noexcept { return clients_.size(); }
+    [[nodiscard]] std::size_t clients() const noexcept {
+        return streams_.size() + websockets_.size();
+    }
     /// Calls `look(machine)` for each.
     template <class Look>
     void for_each(const Look& look) {
-        clients_.for_each([&look](connected_client& each) {
+        const auto look_behind = [&look](connected_client& each) {
             look(static_cast<client_session<Machine>&>(each).machine());
-        });
+        };
+        streams_.for_each(look_behind);
+        websockets_.for_each(look_behind);
     }
 
 private:
-    [[nodiscard]] gyre::serve_options intake() {
+    [[nodiscard]] gyre::serve_options intake(client_registry& among) {
         gyre::serve_options made;
         made.connections_max = options_.connections_max;
         made.exhausted_pause = options_.timer_tick;
-        made.on_full = [this]() -> gyre::duration {
-            clients_.make_room();
-            return options_.timer_tick;
+        made.on_full = [&among, tick = options_.timer_tick]() -> gyre::duration {
+            among.make_room();
+            return tick;
         };
         return made;
     }
@@ -117,14 +124,14 @@ private:
     gyre::task<> serve_stream(gyre::stream_socket socket) {
         const auto [unknown, where] = socket.remote_endpoint();
         const gyre::endpoint peer = unknown ? gyre::endpoint{} : where;
-        client_session<Machine> session{clients_, *on_, host_, peer, options_.linger};
+        client_session<Machine> session{streams_, *on_, host_, peer, options_.linger};
         const auto open = [&]() -> gyre::task<std::unique_ptr<packet_channel>> {
             return accept_packets(std::move(socket), options_, peer);
         };
         co_await session.serve(open);
     }
     gyre::task<> serve_channel(packet_channel& channel, gyre::endpoint peer) {
-        client_session<Machine> session{clients_, *on_, host_, peer, options_.linger};
+        client_session<Machine> session{websockets_, *on_, host_, peer, options_.linger};
         co_await session.serve(channel);
     }
 
@@ -132,7 +139,8 @@ private:
     client_server_options options_;
     gyre::io_context* on_ = nullptr;  // Since `listen`.
     client_listeners listening_;
-    client_registry clients_;
+    client_registry streams_;     // Clients make room at their own listener only.
+    client_registry websockets_;  // Those that have sent their request.
 };
 
 }  // namespace exchange
