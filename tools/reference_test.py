@@ -20,7 +20,7 @@ class mutex {};
 }
 """
 LIBRARY = """\
-// What all others include.
+// Names that all other headers include.
 #pragma once
 #include <std.hpp>
 namespace gyre {
@@ -32,7 +32,7 @@ template <class... Values> class io_result;
 template <> class io_result<> {};
 template <class Value> class io_result<Value> {
 public:
-    /// What was reached.
+    /// Value that was reached.
     Value& value() &;
 };
 /// A task.
@@ -279,7 +279,7 @@ def test_a_class_is_followed_by_its_public_members(project):
     assert rows["parts"] == [
         ("function", ["static start(Maker make) -> task<parts>"],
          "Makes each. `make`: called as `make(io_context&, index)` on each loop; returns a part.")]
-    assert rows["io_result"] == [("function", ["value() -> Value&"], "What was reached.")]
+    assert rows["io_result"] == [("function", ["value() -> Value&"], "Value that was reached.")]
     assert names["file"].bases == ["base"]
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What a gateway and a distributor share of TCP, TLS and WebSocket: options, listeners, and channels of
-// packets to clients.
+// Transports that a gateway and a distributor share (TCP, TLS, WebSocket): options, listeners, and channels
+// of packets to clients.
 #pragma once
 
 #include <exchange/net/application/inherited_listeners.hpp>

@@ -55,7 +55,7 @@ private:
     mutable_buffer space_;
     std::size_t used_ = 0;
     frame_header header_;
-    const_buffer rest_;  // Of the payload.
+    const_buffer rest_;  // Payload not taken yet.
     std::size_t taken_ = 0;
     bool has_header_ = false;
 };

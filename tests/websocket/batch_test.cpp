@@ -32,7 +32,7 @@ namespace {
 
 using messages = std::vector<message>;
 
-// Of all sizes that a header tells in another way, and larger than what is copied at once.
+// Makes a text for each form of a header's length, and one that is larger than a block of the copy.
 std::vector<std::string> sizes() {
     std::vector<std::string> made;
     for (const std::size_t size : {0, 1, 125, 126, 1000, 65'535, 65'536, 16'370, 3})

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What the machine of a client asks of the connection that it stands on; server/client_session.hpp is that
-// connection.
+// Requests of a client's machine to its connection; server/client_session.hpp is that connection.
 #pragma once
 
 #include <exchange/codec/soup_connection.hpp>

@@ -18,7 +18,7 @@ namespace exchange::testing {
     return it;
 }
 
-/// What secures servers of the same connections; false: nothing does.
+/// Context of the servers of these connections; false if nothing secures them.
 [[nodiscard]] inline gyre::tls::context& spoken_tls() {
     static gyre::tls::context it;
     return it;

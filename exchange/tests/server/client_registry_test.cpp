@@ -61,7 +61,9 @@ struct crowd {
     std::deque<described_client> clients;
 };
 
-/// Who is gone after `make_room`, as a list of places.
+/// Checks which clients are gone after `make_room`.
+///
+/// @param  expected  Places in the crowd.
 gyre::task<> check_gives_way(crowd& it, std::vector<std::size_t> expected) {
     const auto body = [&](gyre::task_group& group) -> gyre::task<> {
         for (described_client& each : it.clients) group.spawn(each.stay());
